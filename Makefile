@@ -123,7 +123,7 @@ dist: .venv/dev js
 	cd dist && venv/bin/python -c "import classfilter as cf; cf.report(cf.simulate('plain', hours=2.0).recording(), 'report.html')"
 	$(BIN)/pip install -q --no-deps --target dist/installed dist/*.whl
 	mkdir dist/unpacked && tar -xf dist/*.tar.gz -C dist/unpacked --strip-components 1
-	cd dist/unpacked && PYTHONPATH=../installed ../../$(PYTEST) --installed tests/test_public.py tests/embedded/test_export.py tests/web README.md
+	cd dist/unpacked && PYTHONPATH=../installed ../../$(PYTEST) --installed tests/test_public.py tests/embedded/test_export.py tests/report README.md
 	cd js && npm pack --silent --ignore-scripts --pack-destination ../dist
 	mkdir dist/npm && cd dist/npm && npm install --silent --offline --no-audit --no-package-lock ../classfilter-$(VERSION).tgz
 	cd dist/npm && node -e 'const { DirichletFilter } = require("classfilter"); new DirichletFilter(3).update([0.7, 0.2, 0.1])'

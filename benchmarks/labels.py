@@ -13,7 +13,7 @@ from hmmlearn import _hmmc
 from scipy.signal import lfilter
 
 import classfilter as cf
-from classfilter._support.types import Floats
+from classfilter.support.types import Floats
 
 from .harness import Call, machine, race, report
 

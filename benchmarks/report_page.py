@@ -71,7 +71,7 @@ def main() -> None:
         )
     )
     print(f"  npm package {packed[0]['size'] / 1e3:43.0f} kB")
-    script = (ROOT / "src/classfilter/web/classfilter.js").stat().st_size
+    script = (ROOT / "src/classfilter/report/classfilter.js").stat().st_size
     print(f"  classfilter.js {script / 1e3:40.1f} kB")
 
 

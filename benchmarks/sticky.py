@@ -4,7 +4,7 @@ import numpy as np
 from hmmlearn import _hmmc
 
 from classfilter import StickyFilter
-from classfilter._support.types import Floats
+from classfilter.support.types import Floats
 
 from .cases import example_stream
 from .harness import Call, race, report

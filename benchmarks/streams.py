@@ -19,7 +19,7 @@ import os, sys, time
 from pathlib import Path
 from classfilter import Chain, DirichletFilter
 from classfilter.live import serve
-from classfilter.live._streams import LiveStreams
+from classfilter.live.streams import LiveStreams
 from benchmarks.streams import resident
 
 state, limits = Path(sys.argv[1]), eval(sys.argv[2])

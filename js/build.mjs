@@ -12,7 +12,7 @@ const read = (path) => readFileSync(here + path, "utf8").replaceAll("\r\n", "\n"
 const list = (folder, pattern) => readdirSync(here + folder).filter((name) => pattern.test(name)).map((name) => folder + name);
 
 const CORE = "../src/classfilter/csrc/";
-const WEB = "../src/classfilter/web/";
+const WEB = "../src/classfilter/report/";
 const WASM = "dist/classfilter.wasm";
 const SOURCES = ["build.mjs", ...list("c/", /\.[ch]$/), ...list("src/", /\.js$/), ...list("page/", /\.(js|css)$/), ...list(CORE, /\.[ch]$/)];
 

@@ -61,9 +61,9 @@ def standard_input(data: bytes) -> Iterator[None]:
 @pytest.fixture
 def short_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     """A few rows are shared by threads, too."""
-    from classfilter.filters import _stream_runner
+    from classfilter.filters import runner
 
-    monkeypatch.setattr(_stream_runner, "MIN_ROWS_PER_THREAD", 10)
+    monkeypatch.setattr(runner, "MIN_ROWS_PER_THREAD", 10)
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from classfilter._support import atomic
+from classfilter.support import atomic
 
 NEED_SPACE = ("open", "write", "fsync", "replace")
 MODES: dict[str, tuple[int, Callable[[int, int, str], bool]]] = {

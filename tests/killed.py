@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import classfilter as cf
-from classfilter.live._pipes import CHUNK
+from classfilter.live.pipes import CHUNK
 from ndjson_lines import BETA, CLASSES, as_line, child, counts, covered, many_rows, run, wait_for
 
 LINES_BETWEEN = 200

@@ -6,8 +6,8 @@ from typing import Any
 
 import polars as pl
 
-from classfilter.spark._schema import ERROR, OBSERVATION, REFUSED, TIE, TIME, WEIGHT, FrameFormat
-from classfilter.spark._stream import _Check
+from classfilter.spark.schema import ERROR, OBSERVATION, REFUSED, TIE, TIME, WEIGHT, FrameFormat
+from classfilter.spark.stream import _Check
 
 
 class Store:

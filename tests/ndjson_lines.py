@@ -17,9 +17,9 @@ from tempfile import TemporaryFile
 from typing import Any, NamedTuple
 
 from classfilter import Chain, Channel, DirichletFilter, EventRule, Recording
-from classfilter.cli._options import _REMEDIES
-from classfilter.live._ndjson import serve
-from classfilter.streams import _file
+from classfilter.cli.options import _REMEDIES
+from classfilter.engine import store
+from classfilter.live.ndjson import serve
 from streams import random_stream
 
 DRIVER = """
@@ -134,7 +134,7 @@ class SavedStream(NamedTuple):
 
 def saved_streams(state: Path) -> list[SavedStream]:
     """Return the streams of a file of states."""
-    saved = _file.read(state, "lines", "no state")
+    saved = store.read(state, "lines", "no state")
     first, slots, more = (saved.more[key].tolist() for key in ("ties", "tie_slots", "more_ties"))
     ties = [[tie] for tie in first]
     for slot, tie in zip(slots, more, strict=True):

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import classfilter as cf
-from classfilter.web._page_data import page_data
-from classfilter.web._report import fill_page
+from classfilter.report.page_data import page_data
+from classfilter.report.report import fill_page
 
 ROOT = Path(__file__).parents[1]
 CLASSES = ["</script><img src=x onerror=alert(1)>", "\"'><u>\u2028", "__proto__", "plain"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from classfilter.data._recording import Recording
+from classfilter.engine.recording import Recording
 
 NAN, INF = float("nan"), float("inf")
 

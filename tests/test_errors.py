@@ -15,7 +15,7 @@ import pytest
 
 import classfilter as cf
 import ndjson_lines
-from classfilter._errors import Remedy
+from classfilter.errors import Remedy
 from classfilter.policy import Adaptive
 from conftest import Run
 from ndjson_lines import as_line

@@ -16,7 +16,7 @@ import pytest
 
 import classfilter as cf
 from classfilter.embedded import export
-from classfilter.live import _pipes, serve
+from classfilter.live import pipes, serve
 from faults import MODES, Faults
 from ndjson_lines import as_line, many_rows, run
 
@@ -174,7 +174,7 @@ RULE = {"change_cost": 0.5, "min_duration": 1.0}
 def stream(folder: Path, lines: list[bytes]) -> str:
     """Filter lines in a few batches, and save after each."""
     messages = io.StringIO()
-    few = mock.patch.object(_pipes, "CHUNK", 3000)
+    few = mock.patch.object(pipes, "CHUNK", 3000)
     with few, TemporaryFile() as source, TemporaryFile() as sink:
         source.write(b"".join(lines))
         source.seek(0)

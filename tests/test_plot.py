@@ -13,9 +13,9 @@ import pytest
 from numpy.typing import NDArray
 
 from classfilter import Comparison, Events, Recording, demo, metrics, plot
-from classfilter._support.plot_style import band
-from classfilter.evaluation._comparison import Measure, Row
-from classfilter.simulation._simulate import simulate
+from classfilter.compare.comparison import Measure, Row
+from classfilter.simulate.simulate import simulate
+from classfilter.support.plot_style import band
 
 pytest.importorskip("matplotlib")
 

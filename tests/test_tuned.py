@@ -14,7 +14,7 @@ from sklearn.dummy import DummyClassifier
 
 import classfilter as cf
 from classfilter import embedded
-from classfilter.embedded._json import to_json
+from classfilter.embedded.json import to_json
 from classfilter.policy import Periodic
 from classfilter.sklearn import FilteredClassifier
 
@@ -109,7 +109,7 @@ FILTERED: dict[str, Callable[[Any, cf.Recording, Path], Any]] = {
     "Recording.smooth": lambda tuned, rec, _: rec.smooth(tuned, lag=0),
 }
 ELSEWHERE = {"smooth", "export", "verify", "to_json", "FilteredClassifier"}
-ELSEWHERE |= {"report", "events"}  # tests/web, tests/events
+ELSEWHERE |= {"report", "events"}  # tests/report, tests/events
 NOT_A_FILTER = {"tune", "CascadeState", "Chain", "Tuned"}  # a family, a state, and chains
 NOT_A_FILTER |= {"MultiLabelFilter"}  # it is made of filters, not of chains
 

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 import classfilter as cf
 from classfilter import Recording
-from classfilter.simulation._simulate import Simulation
-from classfilter.tuning._result import Tuned
-from classfilter.tuning._tune import tune
+from classfilter.simulate.simulate import Simulation
+from classfilter.tuning.result import Tuned
+from classfilter.tuning.tune import tune
 
 Floats = NDArray[np.float64]
 

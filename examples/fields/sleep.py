@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from classfilter._support.types import Floats
+from classfilter.support.types import Floats
 
 STAGES = ["WAKE", "N1", "N2", "N3", "REM"]
 RATE = 100

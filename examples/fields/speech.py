@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 import classfilter as cf
-from classfilter._support.types import Bools, Floats
+from classfilter.support.types import Bools, Floats
 
 RATE = 8000
 WINDOW = 256

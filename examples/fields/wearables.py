@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 import classfilter as cf
-from classfilter._support.types import Ints
+from classfilter.support.types import Ints
 
 ACTIVITIES = ["bicycling", "mixed", "sit-stand", "sleep", "vehicle", "walking"]
 

@@ -1,15 +1,17 @@
 """Turn the flickering output of black-box classifiers into steady classes."""
 
+import sys
 from importlib import import_module
+from types import ModuleType
 from typing import Any
 
 from ._version import __version__
 
 # Where each public name lives; it is loaded when it is first used.
 _HOME = {
-    "ArgumentError": "._errors",
-    "RowError": "._errors",
-    "Bank": ".streams",
+    "ArgumentError": ".errors",
+    "RowError": ".errors",
+    "Bank": ".engine",
     "DirichletFilter": ".filters",
     "DirichletState": ".filters",
     "EmaFilter": ".filters",
@@ -21,37 +23,37 @@ _HOME = {
     "StickyFilter": ".filters",
     "StickyState": ".filters",
     "VoteFilter": ".filters",
-    "smooth": ".chain",
-    "Chain": ".chain",
-    "Channel": ".chain",
-    "EventRule": ".chain",
-    "beta_from_confusion": ".chain",
-    "softmax": ".chain",
-    "Recording": ".data",
-    "filter_file": ".data",
-    "filter_table": ".data",
-    "read_table": ".data",
-    "recordings": ".data",
-    "smooth_table": ".data",
-    "write_table": ".data",
-    "Event": "._events",
-    "Events": "._events",
-    "ThresholdRule": "._events",
-    "events": "._events",
-    "label_events": "._events",
-    "read_events": "._events",
-    "write_events": "._events",
+    "smooth": ".pipeline",
+    "Chain": ".pipeline",
+    "Channel": ".pipeline",
+    "EventRule": ".events",
+    "beta_from_confusion": ".pipeline",
+    "softmax": ".inputs",
+    "Recording": ".engine",
+    "filter_file": ".engine",
+    "filter_table": ".engine",
+    "read_table": ".inputs",
+    "recordings": ".engine",
+    "smooth_table": ".engine",
+    "write_table": ".inputs",
+    "Event": ".events",
+    "Events": ".events",
+    "ThresholdRule": ".events",
+    "events": ".engine",
+    "label_events": ".engine",
+    "read_events": ".events",
+    "write_events": ".events",
     "Tuned": ".tuning",
-    "load": ".chain",
+    "load": ".pipeline",
     "tune": ".tuning",
-    "Comparison": ".evaluation",
-    "compare": ".evaluation",
+    "Comparison": ".compare",
+    "compare": ".compare",
     "Cascade": ".live",
     "CascadeState": ".live",
     "Step": ".live",
-    "Tracker": ".streams",
-    "simulate": ".simulation",
-    "report": ".web",
+    "Tracker": ".engine",
+    "simulate": ".simulate",
+    "report": ".report",
 }
 _MODULES = ("metrics", "plot", "policy", "sklearn", "spark")
 
@@ -108,6 +110,18 @@ __all__ = [
     "write_events",
     "write_table",
 ]
+
+
+class _Package(ModuleType):
+    """The package: its functions go before rooms of the same name, such as `events`."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Set an attribute, as each import of a module does, unless it would hide a function."""
+        if not (name in _HOME and isinstance(value, ModuleType)):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package
 
 
 def __getattr__(name: str) -> Any:

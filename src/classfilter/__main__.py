@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from ._support.standard import hold_places
+from .support.standard import hold_places
 
 
 def main() -> None:

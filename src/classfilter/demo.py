@@ -15,16 +15,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from . import metrics, plot
-from ._events import Events, events, label_events
-from ._support.types import Array
-from .chain import EventRule
-from .data._recording import Recording
-from .filters._baselines import HoldFilter, MeanFilter
-from .filters._dirichlet import DirichletFilter
-from .simulation._simulate import Simulation, simulate
-from .tuning._objective import Progress
-from .tuning._result import Tuned
-from .tuning._tune import tune
+from .engine import Recording
+from .events import Events, events, label_events
+from .filters import DirichletFilter, HoldFilter, MeanFilter
+from .pipeline import EventRule
+from .simulate import Simulation, simulate
+from .support.types import Array
+from .tuning import Progress, Tuned, tune
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ._support.types import Floats
+from .support.types import Floats
 
 __all__ = ["State", "gradient", "mode", "objective", "run", "start", "update"]
 

@@ -10,8 +10,8 @@ import polars as pl
 import pytest
 
 import classfilter as cf
-from classfilter._errors import Remedy
-from classfilter.cli._options import _REMEDIES
+from classfilter.cli.options import _REMEDIES
+from classfilter.errors import Remedy
 from commands import rejected
 from conftest import Run
 

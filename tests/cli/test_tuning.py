@@ -108,7 +108,7 @@ def test_tune_with_too_few_rows(run: Run) -> None:
 
 def test_tune_that_warns_still_prints_its_choice(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     week("week.parquet")
-    monkeypatch.setattr("classfilter.tuning._tune.agreement", lambda _: 0.0)
+    monkeypatch.setattr("classfilter.tuning.tune.agreement", lambda _: 0.0)
     code, out, err = run("tune", "week.parquet", "-o", "walk.toml", "--filter", "sticky")
     assert code == 0
     assert err.startswith("classfilter: successive predictions of 'strong' agree hardly more")

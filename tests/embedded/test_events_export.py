@@ -14,7 +14,7 @@ import pytest
 
 import classfilter as cf
 from classfilter.embedded import export
-from classfilter.embedded._rule import firmware_rules
+from classfilter.embedded.rule import firmware_rules
 from conftest import Run
 from firmware_configs import STEP, all_configs, configs, label_configs
 

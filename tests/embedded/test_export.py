@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 
 import classfilter as cf
 from classfilter.embedded import export
-from classfilter.embedded._export import in_float32
-from classfilter.embedded._golden import golden
-from classfilter.embedded._header import config_header, constants, number
+from classfilter.embedded.export import in_float32
+from classfilter.embedded.golden import golden
+from classfilter.embedded.header import config_header, constants, number
 from conftest import Run
 from firmware_configs import STEP, configs
 

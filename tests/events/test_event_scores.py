@@ -15,8 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import classfilter as cf
-from classfilter._event_matching import edit_distance, maximum_matching
 from classfilter.metrics import edit_score, event_scores
+from classfilter.metrics.matching import edit_distance, maximum_matching
 from events import peer_scores as peers
 
 FROZEN = json.loads((Path(__file__).parent / "peer_scores.json").read_text())

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import classfilter as cf
-from classfilter._events._files import FORMATS, READ
+from classfilter.events.files import FORMATS, READ
 
 GOOD = cf.Event("ann", "walk", 0.0, 1.0, 0.5)
 TEXTGRID = '"ooTextFile"\n"TextGrid"\n0\n9\n<exists>\n1\n"IntervalTier"\n"a"\n0\n9\n'

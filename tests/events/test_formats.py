@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import classfilter as cf
-from classfilter._events._files import FORMATS, READ, _decode
+from classfilter.events.files import FORMATS, READ, _decode
 
 MAY = 1_714_550_400.0  # 2024-05-01T08:00:00Z
 EVENTS = [

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import classfilter as cf
 import slow_events
-from classfilter.chain import EventRule
+from classfilter.pipeline import EventRule
 from label_event_cases import (
     BETA,
     FILTERS,

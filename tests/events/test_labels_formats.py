@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import classfilter as cf
-from classfilter._events._files import READ
+from classfilter.events.files import READ
 
 ONE_STREAM = ("tsv", "txt")
 NO_PROBABILITY = ("txt", "textgrid")

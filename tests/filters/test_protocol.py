@@ -14,7 +14,7 @@ from numpy.typing import DTypeLike, NDArray
 from scipy.linalg import expm
 
 import classfilter as cf
-from classfilter.chain._toml import KINDS
+from classfilter.pipeline.toml import KINDS
 from invalid_input import INVALID_NUMBERS, INVALID_ROWS, VALID_ROW
 from streams import Stream, at_most, random_stream, streams
 

@@ -8,7 +8,7 @@ import pytest
 from scipy.linalg import expm
 
 import classfilter as cf
-from classfilter._support.types import Floats
+from classfilter.support.types import Floats
 from markov import likelihood, random_prior, random_rates, sticky_and_steps
 from streams import random_stream
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 import classfilter as cf
 from classfilter import _core
-from classfilter.filters._smoothing import smooth_streams
+from classfilter.filters.smoothing import smooth_streams
 from streams import Stream, random_stream, streams
 
 Rows = NDArray[Any]

@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 
 import classfilter as cf
-from classfilter._events._files import READ
-from classfilter.chain._settings import to_toml
-from classfilter.chain._toml import parse
+from classfilter.events.files import READ
 from classfilter.live import serve
+from classfilter.pipeline.settings import to_toml
+from classfilter.pipeline.toml import parse
 
 warnings.simplefilter("ignore")  # of NumPy, for numbers that float32 does not have
 CLASSES = ("a", "b", "c")

@@ -11,7 +11,7 @@ import pytest
 
 import classfilter as cf
 import node_cases as node
-from classfilter.chain._toml import parse
+from classfilter.pipeline.toml import parse
 from report_pages import use, write_page
 
 T = 240

@@ -9,7 +9,7 @@ import numpy as np
 
 import classfilter as cf
 import node_cases as node
-from classfilter.chain._toml import parse
+from classfilter.pipeline.toml import parse
 from label_report import LABELS, label_recordings, label_settings
 from report_pages import use
 

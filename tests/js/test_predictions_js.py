@@ -9,7 +9,7 @@ import pytest
 
 import classfilter as cf
 import node_cases as node
-from classfilter.embedded._json import to_json
+from classfilter.embedded.json import to_json
 
 CLASSES = ["walk", "sit", "7"]
 RELIABILITY = 0.7
@@ -36,7 +36,7 @@ PREDICTIONS: list[tuple[Any, list[float]]] = [
 
 
 def test_a_class_counts_as_in_python() -> None:
-    module = pytest.importorskip("classfilter._predictions")
+    module = pytest.importorskip("classfilter.inputs.predictions")
     assert module.DEFAULT_RELIABILITY == RELIABILITY
 
 

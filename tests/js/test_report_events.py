@@ -13,7 +13,7 @@ import pytest
 
 import classfilter as cf
 import node_cases as node
-from classfilter.chain._toml import parse
+from classfilter.pipeline.toml import parse
 from report_pages import SOURCES, use, write_page
 from report_pages import streams as streams_of
 

@@ -11,8 +11,8 @@ import pytest
 
 import classfilter as cf
 import node_cases as node
-from classfilter.chain._expected import Expected
-from classfilter.chain._toml import parse
+from classfilter.pipeline.expected import Expected
+from classfilter.pipeline.toml import parse
 from report_pages import CLASSES, SOURCES, streams, use, write_page
 
 COLOURS = ["#0072b2", "#e69f00", "#009e73", "#cc79a7"]

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from classfilter._support.atomic import try_lock
+from classfilter.support.atomic import try_lock
 from conftest import Run
 
 RULE = ("--half-life=1", "--change-cost=1")

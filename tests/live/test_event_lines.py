@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import classfilter as cf
-from classfilter.live import _event_lines
+from classfilter.live import event_lines
 from conftest import Run
 from ndjson_lines import as_line, many_rows
 
@@ -181,7 +181,7 @@ def test_killed_before_the_first_state(run: Run) -> None:
 
 
 def test_a_long_file_is_read_from_its_end(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_event_lines, "BLOCK", 10)
+    monkeypatch.setattr(event_lines, "BLOCK", 10)
     test_killed_at_every_byte_of_a_line(run, 41)
 
 

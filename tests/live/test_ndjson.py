@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 from classfilter import Channel
-from classfilter._support.signals import Signals
 from classfilter.live import serve
-from classfilter.live._pipes import CHUNK, MAX_LINE, lines
+from classfilter.live.pipes import CHUNK, MAX_LINE, lines
+from classfilter.support.signals import Signals
 from ndjson_lines import (
     CLASSES,
     VALID,

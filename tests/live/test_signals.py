@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from classfilter.live import Served, serve
-from classfilter.live._pipes import CHUNK
+from classfilter.live.pipes import CHUNK
 from ndjson_lines import (
     BETA,
     VALID,

@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 from classfilter import Chain, Channel, DirichletFilter, Tracker
-from classfilter._support import atomic
-from classfilter._support.atomic import atomic_write, try_lock
-from classfilter.live import _streams, serve
-from classfilter.streams import _file
+from classfilter.engine import store
+from classfilter.live import serve, streams
+from classfilter.support import atomic
+from classfilter.support.atomic import atomic_write, try_lock
 from ndjson_lines import (
     VALID,
     as_line,
@@ -107,9 +107,9 @@ def test_long_checkpoints_are_far_apart(tmp_path: Path, monkeypatch: pytest.Monk
     def slow_write(*_: object) -> None:
         now[0] += 0.5
 
-    monkeypatch.setattr(_file, "write", slow_write)
-    monkeypatch.setattr(_streams, "time", SimpleNamespace(monotonic=lambda: now[0]))
-    streams = _streams.LiveStreams(Chain(DirichletFilter(2)), ("a", "b"), tmp_path, 0.25)
+    monkeypatch.setattr(store, "write", slow_write)
+    monkeypatch.setattr(streams, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    streams = streams.LiveStreams(Chain(DirichletFilter(2)), ("a", "b"), tmp_path, 0.25)
     assert streams.wait() is None
     streams.update("ann", 0.0, b"", None, [0.5, 0.5])
     assert streams.wait() == 0.25
@@ -118,7 +118,7 @@ def test_long_checkpoints_are_far_apart(tmp_path: Path, monkeypatch: pytest.Monk
     streams.save()
     assert streams.wait() is None
     streams.update("ann", 0.0, b"", None, [0.5, 0.5])
-    assert streams.wait() == _streams.SHARE * 0.5
+    assert streams.wait() == streams.SHARE * 0.5
 
 
 def packed(text: str) -> Any:
@@ -211,10 +211,10 @@ def test_a_lock_that_its_last_user_just_removed(
         return try_lock(fd)
 
     monkeypatch.setattr(atomic, "try_lock", lock_late)
-    with _streams.locked(tmp_path / "state"):
+    with streams.locked(tmp_path / "state"):
         assert len(removed) == 2
         refused = pytest.raises(ValueError, match="in use by another process")
-        with refused, _streams.locked(tmp_path / "state"):
+        with refused, streams.locked(tmp_path / "state"):
             pass
 
 
@@ -223,7 +223,7 @@ def test_two_links_to_a_file_have_one_lock(tmp_path: Path) -> None:
     for link in links:
         link.symlink_to("real.state")
     refused = pytest.raises(ValueError, match=r"b\.state is in use by another process")
-    with _streams.locked(links[0]), refused, _streams.locked(links[1]):
+    with streams.locked(links[0]), refused, streams.locked(links[1]):
         pass
     serve_here([as_line(VALID)], state=links[1])
     assert [stream.time for stream in saved_streams(tmp_path / "real.state")] == [0.0]

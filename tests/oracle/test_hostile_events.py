@@ -16,14 +16,14 @@ import pytest
 
 import classfilter as cf
 from classfilter.live import serve
-from classfilter.live._streams import resume
+from classfilter.live.streams import resume
 from differences import part
 from entry_points import CHAIN, as_line, restarted, runs, table_columns, without_named_rows
 from expected_rows import Taken, expected
 from hostile_rows import CASES, CLASSES, Case, Expire, Restart, Row
 
 # Some rows have wrong clocks, and some are in milliseconds.
-pytestmark = pytest.mark.filterwarnings("ignore::classfilter._time_scale.TimeWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::classfilter.inputs.time_scale.TimeWarning")
 
 RULE = cf.EventRule(0.05, min_duration={"sit": 0.5}, max_gap=20.0, merge_gap=3.0, pad=(1.0, 0.5))
 Found = list[cf.Event]

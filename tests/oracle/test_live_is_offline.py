@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 import classfilter as cf
 from classfilter.live import serve
-from classfilter.live._streams import resume
+from classfilter.live.streams import resume
 from entry_points import restarted
 from label_event_cases import random_labels
 from live_event_cases import Events, Row, ended, random_live, take, update_many

@@ -25,7 +25,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
-from classfilter.streams import _file
+from classfilter.engine import store
 
 from .lines import CHAIN, CLASSES, MAX_JUMP, NUMBERED, chunk_lines, last_lines, wanted
 
@@ -77,7 +77,7 @@ class Life:
         """Return the number of the line that the state lacks first."""
         if not self.state.exists():
             return 0
-        return int(_file.read(self.state, "lines", "no state").meta["line"]) + 1
+        return int(store.read(self.state, "lines", "no state").meta["line"]) + 1
 
     def lines(self) -> Iterator[bytes]:
         """Give the lines after those that the state has, without an end."""

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from classfilter.spark._batch import last_stream_start, whole_streams
+from classfilter.spark.batch import last_stream_start, whole_streams
 
 NAMES = {"text": "abcdef", "numbers": range(6), "null first": [None, *range(5)]}
 

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import classfilter as cf
-from classfilter.data._batch import format_for
-from classfilter.spark._event_processor import EventProcessor
-from classfilter.spark._schema import FrameFormat
+from classfilter.engine.tables import format_for
+from classfilter.spark.event_processor import EventProcessor
+from classfilter.spark.schema import FrameFormat
 from fleet_frames import BETA, CHANNEL, CLASSES, ORDER, fleet
 from micro_batches import Store, Watermark, checked_columns, run_batch
 

@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import classfilter as cf
-from classfilter.data._batch import format_for
-from classfilter.spark import _batch
-from classfilter.spark._events import _Events
-from classfilter.spark._schema import FrameFormat
+from classfilter.engine.tables import format_for
+from classfilter.spark import batch
+from classfilter.spark.events import _Events
+from classfilter.spark.schema import FrameFormat
 from fleet_frames import BETA, CHANNEL, CLASSES, ORDER, assert_same_bits, batches, fleet
 
 RULE = cf.EventRule(2.0, min_duration={"walk": 3.0}, merge_gap=1.0, max_gap=8.0)
@@ -58,7 +58,7 @@ def test_any_arrow_batches(kind: str, seed: int, cuts: list[int]) -> None:
     filter, rule, how = CASES[kind]  # noqa: A001
     table, chain = format_for(filter), cf.Chain(filter, beta=BETA, channel=CHANNEL)
     form = FrameFormat(table, table.layout(df.columns), chain, "fail")
-    work = _batch.smoothing(form, how.get("lag")) if how else _batch.Filtering(form)
+    work = batch.smoothing(form, how.get("lag")) if how else batch.Filtering(form)
     work.rows_at_once = 1  # so that each batch is a table of its own
     out = list(_Events(form, rule, work, None)(iter(batches(df, cuts))))
     wanted = cf.events(df.sort(ORDER), chain, rule, **how)

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import classfilter as cf
-from classfilter.data._batch import format_for
-from classfilter.spark import _batch
-from classfilter.spark._rows import check_rows
-from classfilter.spark._schema import FrameFormat
+from classfilter.engine.tables import format_for
+from classfilter.spark import batch
+from classfilter.spark.rows import check_rows
+from classfilter.spark.schema import FrameFormat
 from fleet_frames import BETA, CHANNEL, CLASSES, RESULTS, assert_same_bits, by_row, expected, fleet
 
 F = cf.DirichletFilter(CLASSES, half_life=60.0)
@@ -76,7 +76,7 @@ def test_invalid_rows_hold_up_no_smoothing(size: int) -> None:
     for row in invalid:
         df = spoil(df, row, WRONG["negative"][0])
     parts = df.to_arrow().combine_chunks().to_batches(max_chunksize=size)
-    out = list(_batch.Smoothing(form("quarantine"), 2)(iter(parts)))
+    out = list(batch.Smoothing(form("quarantine"), 2)(iter(parts)))
     smoothed = pl.concat([pl.DataFrame(batch) for batch in out])
     assert smoothed["row"].to_list() == df["row"].to_list()
     ok = smoothed.filter(status="ok").drop("status", "error")

@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import classfilter as cf
-from classfilter.data._batch import format_for
-from classfilter.spark import _batch
-from classfilter.spark._schema import FrameFormat
+from classfilter.engine.tables import format_for
+from classfilter.spark import batch
+from classfilter.spark.schema import FrameFormat
 from fleet_frames import batches, by_row, run, split, write_parts
 
 LABELS = ("robin", "wren")
@@ -86,7 +86,7 @@ def test_any_arrow_batches(kind: str, lag: int | None, seed: int, cuts: list[int
     df, chain = birds(3, 30, seed), CHAINS[kind]
     table = format_for(chain)
     form = FrameFormat(table, table.layout(df.columns), chain, "fail")
-    work = _batch.Filtering(form) if lag == 0 else _batch.Smoothing(form, lag)
+    work = batch.Filtering(form) if lag == 0 else batch.Smoothing(form, lag)
     work.rows_at_once = 1  # so that each batch is a table of its own
     out = pl.from_arrow(pa.Table.from_batches(list(work(iter(batches(df, cuts, ORDER))))))
     assert isinstance(out, pl.DataFrame)

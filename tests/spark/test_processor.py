@@ -13,10 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import classfilter as cf
-from classfilter.data._batch import format_for
-from classfilter.spark._processor import RowProcessor
-from classfilter.spark._schema import FrameFormat
-from classfilter.streams._row import MAX_TIES, StreamRow, pack, unpack
+from classfilter.engine.packed import MAX_TIES, StreamRow, pack, unpack
+from classfilter.engine.tables import format_for
+from classfilter.spark.processor import RowProcessor
+from classfilter.spark.schema import FrameFormat
 from fleet_frames import BETA, CHANNEL, CLASSES, RESULTS, fleet
 from micro_batches import Store, Watermark, checked_columns, run_batch
 

@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import classfilter as cf
-from classfilter.data._batch import BatchFilter
-from classfilter.spark import _batch
-from classfilter.spark._schema import FrameFormat
+from classfilter.engine.tables import BatchFilter
+from classfilter.spark import batch
+from classfilter.spark.schema import FrameFormat
 from fleet_frames import (
     BETA,
     CHANNEL,
@@ -75,7 +75,7 @@ def test_any_partitioning(
 
 
 def work_of(work: Any, filter: Any, *arguments: Any) -> Any:  # noqa: A002
-    from classfilter.data._batch import format_for
+    from classfilter.engine.tables import format_for
 
     table = format_for(filter)
     chain = cf.Chain(filter, beta=BETA, channel=CHANNEL)
@@ -93,7 +93,7 @@ def work_of(work: Any, filter: Any, *arguments: Any) -> Any:  # noqa: A002
 def test_any_arrow_batches(filter: Any, seed: int, cuts: list[int]) -> None:  # noqa: A002
     """As in a worker, without Spark, and so with many more cuts."""
     df = fleet(4, 40, seed)
-    out = list(work_of(_batch.Filtering, filter)(iter(batches(df, cuts))))
+    out = list(work_of(batch.Filtering, filter)(iter(batches(df, cuts))))
     filtered = pl.from_arrow(pa.Table.from_batches(out))
     assert isinstance(filtered, pl.DataFrame)
     assert_same_bits(filtered.sort("row"), expected(df, filter))
@@ -109,7 +109,7 @@ def test_any_arrow_batches_smoothed(
     filter: Any, lag: int | None, seed: int, cuts: list[int]  # noqa: A002
 ) -> None:  # fmt: skip
     df = fleet(4, 40, seed)
-    out = list(work_of(_batch.Smoothing, filter, lag)(iter(batches(df, cuts))))
+    out = list(work_of(batch.Smoothing, filter, lag)(iter(batches(df, cuts))))
     smoothed = pl.from_arrow(pa.Table.from_batches(out))
     assert isinstance(smoothed, pl.DataFrame)
     wanted = cf.smooth_table(df.sort(ORDER), filter, beta=BETA, channel=CHANNEL, lag=lag).sort(
@@ -139,9 +139,9 @@ def test_a_worker_holds_the_state_of_one_stream(monkeypatch: pytest.MonkeyPatch)
             held.append((len(self), len(rows.time)))
             return super().run(rows, sort=sort)
 
-    monkeypatch.setattr(_batch, "BatchFilter", Watched)
+    monkeypatch.setattr(batch, "BatchFilter", Watched)
     parts = batches(fleet(50, 2000), list(range(0, 2000, 10)))
-    for _ in work_of(_batch.Filtering, FILTERS[0])(iter(parts)):
+    for _ in work_of(batch.Filtering, FILTERS[0])(iter(parts)):
         pass
     assert len(held) == 200
     assert max(streams for streams, _ in held) == 1
@@ -155,7 +155,7 @@ def test_small_batches_are_taken_together(sizes: list[int], least: int) -> None:
     parts = [rows.slice(end - n, n).to_batches() for end, n in zip(ends, sizes, strict=True)]
     empty = pa.RecordBatch.from_pydict({"row": pa.array([], pa.int64())})
     given_batches = [batch for part in parts for batch in (part or [empty])]
-    tables = list(_batch.arrow_tables(iter(given_batches), least))
+    tables = list(batch.arrow_tables(iter(given_batches), least))
     assert [row for table in tables for row in table["row"].to_pylist()] == list(range(sum(sizes)))
     assert all(least <= len(table) < least + 9 for table in tables[:-1])
     assert all(0 < len(table) < least + 9 for table in tables)

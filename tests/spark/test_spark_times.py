@@ -10,10 +10,10 @@ import pyarrow as pa  # type: ignore[import-untyped]
 import pytest
 
 import classfilter as cf
-from classfilter.chain import Chain
-from classfilter.data._batch import format_for
-from classfilter.spark import _batch, _rows, _stream
-from classfilter.spark._schema import TIME, FrameFormat
+from classfilter.engine.tables import format_for
+from classfilter.pipeline import Chain
+from classfilter.spark import batch, rows, stream
+from classfilter.spark.schema import TIME, FrameFormat
 
 STEP = 5.0 * np.arange(12)
 PROBS = np.random.default_rng(0).dirichlet([1.0, 1.0], 12)
@@ -32,10 +32,10 @@ def batches(time: Any) -> Any:
 
 @pytest.fixture(autouse=True)
 def new_worker(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_rows, "_WARNED", set())
+    monkeypatch.setattr(rows, "_WARNED", set())
 
 
-@pytest.mark.parametrize("work", [_batch.Filtering, lambda form: _stream._Check(form, None)])
+@pytest.mark.parametrize("work", [batch.Filtering, lambda form: stream._Check(form, None)])
 def test_a_worker_warns_once(work: Any) -> None:
     ms = 1000 * (1.7e9 + STEP)
     with pytest.warns(UserWarning, match='looks like milliseconds since 1970; give unit="ms"') as w:
@@ -47,11 +47,11 @@ def test_a_worker_warns_once(work: Any) -> None:
 
 
 def test_a_unit_gives_the_bits_of_seconds() -> None:
-    ms = pa.Table.from_batches(_batch.Filtering(form("ms"))(batches(1000 * STEP)))
-    s = pa.Table.from_batches(_batch.Filtering(form(None))(batches(STEP)))
+    ms = pa.Table.from_batches(batch.Filtering(form("ms"))(batches(1000 * STEP)))
+    s = pa.Table.from_batches(batch.Filtering(form(None))(batches(STEP)))
     assert ms["f_walk"].to_pylist() == s["f_walk"].to_pylist()
     assert ms["time"].to_pylist() == (1000 * STEP).tolist()
-    checked = pa.Table.from_batches(_stream._Check(form("ms"), None)(batches(1000 * STEP)))
+    checked = pa.Table.from_batches(stream._Check(form("ms"), None)(batches(1000 * STEP)))
     assert checked[TIME].to_pylist() == STEP.tolist()  # so that a watermark is right
 
 
@@ -59,4 +59,4 @@ def test_timestamps_give_no_warning() -> None:
     late = np.array(["9000-01-01"] * 12, "M8[us]")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        list(_batch.Filtering(form(None))(batches(pa.array(late, pa.timestamp("us", "UTC")))))
+        list(batch.Filtering(form(None))(batches(pa.array(late, pa.timestamp("us", "UTC")))))

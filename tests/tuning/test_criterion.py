@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 from scipy.linalg import expm
 
 import classfilter as cf
-from classfilter.tuning._candidates import RULES, Candidate, Runner, rule
-from classfilter.tuning._criterion import by_target, future_target, later_target, target_after_next
-from classfilter.tuning._memory import Memory
-from classfilter.tuning._model import EstimatedModel, Transitions
-from classfilter.tuning._objective import Gain, Objective
-from classfilter.tuning._passes import Passes, decayed_sums
-from classfilter.tuning._rows import concatenate
+from classfilter.tuning.candidates import RULES, Candidate, Runner, rule
+from classfilter.tuning.criterion import by_target, future_target, later_target, target_after_next
+from classfilter.tuning.memory import Memory
+from classfilter.tuning.model import EstimatedModel, Transitions
+from classfilter.tuning.objective import Gain, Objective
+from classfilter.tuning.passes import Passes, decayed_sums
+from classfilter.tuning.rows import concatenate
 from streams import at_most
 
 Floats = NDArray[np.float64]

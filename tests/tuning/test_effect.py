@@ -11,10 +11,10 @@ import pytest
 import classfilter as cf
 from classfilter import Recording
 from classfilter.tuning import Candidate, Effect
-from classfilter.tuning._effect import draw_changes
-from classfilter.tuning._explanation import describe
-from classfilter.tuning._rows import JoinedRows, concatenate
-from classfilter.tuning._tune import prepare, tune
+from classfilter.tuning.effect import draw_changes
+from classfilter.tuning.explanation import describe
+from classfilter.tuning.rows import JoinedRows, concatenate
+from classfilter.tuning.tune import prepare, tune
 from tuning_days import changed, day, days, messy, tuned_short
 
 
@@ -206,7 +206,7 @@ def test_the_sentences(candidate: Candidate, effect: Effect | None, lines: list[
     assert describe(candidate, joined(days([0, 1], 2.0)), effect) == lines
 
 
-@pytest.mark.filterwarnings("ignore::classfilter._time_scale.TimeWarning")
+@pytest.mark.filterwarnings("ignore::classfilter.inputs.time_scale.TimeWarning")
 def test_times_that_cannot_be_seconds() -> None:
     recs = [changed(rec, time=1.7e12 + 1000 * rec.time) for rec in days([0, 1], 2.0)]
     tuned, seconds = tune(recs, "sticky", "strong"), tuned_short("sticky").effect

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import classfilter as cf
-from classfilter.tuning._event_cost import EventCounts, StreamRows, round_up, row_times
+from classfilter.tuning.event_cost import EventCounts, StreamRows, round_up, row_times
 
 CLASSES = ("walk", "sit", "run")
 

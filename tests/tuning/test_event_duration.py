@@ -11,9 +11,9 @@ import pytest
 
 import classfilter as cf
 from classfilter.tuning import Tuned
-from classfilter.tuning._event_duration import EventDurations
-from classfilter.tuning._event_rule import with_event_rule
-from classfilter.tuning._tune import _tune_classes
+from classfilter.tuning.event_duration import EventDurations
+from classfilter.tuning.event_rule import with_event_rule
+from classfilter.tuning.tune import _tune_classes
 from label_days import label_day
 from tuning_days import changed, days
 

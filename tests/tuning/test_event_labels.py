@@ -9,14 +9,9 @@ import numpy as np
 import pytest
 
 import classfilter as cf
-from classfilter.tuning._event_cost import StreamRows
-from classfilter.tuning._event_labels import (
-    EventTally,
-    choose_by_labels,
-    costs_to_try,
-    tally_events,
-)
-from classfilter.tuning._event_rule import with_event_rule
+from classfilter.tuning.event_cost import StreamRows
+from classfilter.tuning.event_labels import EventTally, choose_by_labels, costs_to_try, tally_events
+from classfilter.tuning.event_rule import with_event_rule
 from label_days import label_day
 from tuning_days import changed, days, messy
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import classfilter as cf
-from classfilter.tuning._expected_events import (
+from classfilter.tuning.expected_events import (
     SpacedCalls,
     calls_that_share_an_error,
     estimate_calls,
@@ -19,9 +19,9 @@ from classfilter.tuning._expected_events import (
     reference_calls,
     spaced_calls,
 )
-from classfilter.tuning._memory import autocovariance, class_covariance
-from classfilter.tuning._model import mean_shares
-from classfilter.tuning._rows import JoinedRows, concatenate
+from classfilter.tuning.memory import autocovariance, class_covariance
+from classfilter.tuning.model import mean_shares
+from classfilter.tuning.rows import JoinedRows, concatenate
 from tuning_days import correlated_errors
 
 

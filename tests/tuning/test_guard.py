@@ -10,10 +10,10 @@ import pytest
 from numpy.typing import NDArray
 
 import classfilter as cf
-from classfilter.tuning._candidates import Candidate
-from classfilter.tuning._objective import Gain, Objective
-from classfilter.tuning._rows import concatenate
-from classfilter.tuning._search import search_several
+from classfilter.tuning.candidates import Candidate
+from classfilter.tuning.objective import Gain, Objective
+from classfilter.tuning.rows import concatenate
+from classfilter.tuning.search import search_several
 
 
 def stay_or_draw(rng: np.random.Generator, T: int, K: int, dwell: float) -> NDArray[np.intp]:
@@ -124,7 +124,7 @@ def test_a_rule_is_returned_as_the_filter(monkeypatch: pytest.MonkeyPatch) -> No
         found = search_several(objective, kind, channel)
         return found._replace(chosen=found.rivals["Hold"], rivals={"Raw": found.rivals["Raw"]})
 
-    monkeypatch.setattr("classfilter.tuning._tune.search_several", rule_wins)
+    monkeypatch.setattr("classfilter.tuning.tune.search_several", rule_wins)
     tuned = cf.tune(recs)
     assert isinstance(tuned.filter(), cf.HoldFilter)
     assert tuned.explanation.startswith(

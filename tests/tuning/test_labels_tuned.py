@@ -13,7 +13,7 @@ import pytest
 import classfilter as cf
 from classfilter import Recording
 from classfilter.tuning import Tuned
-from classfilter.tuning._label_tuning import LabelTuning
+from classfilter.tuning.label_tuning import LabelTuning
 from label_days import label_day, with_labels
 
 NAN = float("nan")

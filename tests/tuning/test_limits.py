@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import classfilter as cf
-from classfilter.tuning._tune import prepare, tune
+from classfilter.tuning.tune import prepare, tune
 from tuning_days import changed, day, days, messy, tuned_short
 
 
@@ -136,7 +136,7 @@ def test_limits_that_are_none(limit: Any, message: str) -> None:
     assert raised.value.argument in limit
 
 
-@pytest.mark.filterwarnings("ignore::classfilter._time_scale.TimeWarning")
+@pytest.mark.filterwarnings("ignore::classfilter.inputs.time_scale.TimeWarning")
 def test_hours_need_times_in_seconds() -> None:
     recs = [changed(rec, time=1.7e12 + 1000 * rec.time) for rec in days([0, 1], 2.0)]
     match = "but times 5e.03 apart do not look like seconds; give times as dates or in seconds"

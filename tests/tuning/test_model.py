@@ -11,16 +11,16 @@ from numpy.typing import NDArray
 from scipy.linalg import expm
 
 import classfilter as cf
-from classfilter.filters._ctmc import exponential
-from classfilter.tuning._model import (
+from classfilter.filters.rates import exponential
+from classfilter.tuning.model import (
     agreement,
     class_shares,
     estimate_model,
     successive,
     transitions_from_counts,
 )
-from classfilter.tuning._passes import Passes
-from classfilter.tuning._rows import JoinedRows, concatenate
+from classfilter.tuning.passes import Passes
+from classfilter.tuning.rows import JoinedRows, concatenate
 
 Floats = NDArray[np.float64]
 SEEDS = st.integers(0, 2**32 - 1)

@@ -7,11 +7,7 @@ import pytest
 from numpy.typing import NDArray
 
 import classfilter as cf
-from classfilter.tuning._memory import (
-    class_covariance,
-    rows_of_short_classes,
-    two_exponentials,
-)
+from classfilter.tuning.memory import class_covariance, rows_of_short_classes, two_exponentials
 
 Floats = NDArray[np.float64]
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import classfilter as cf
-from classfilter.streams._health import episodes
+from classfilter.engine.health import episodes
 
 
 def day(seed: int, hours: float = 6.0) -> cf.Recording:

@@ -9,11 +9,11 @@ import pytest
 
 import classfilter as cf
 from classfilter.tuning import Rival
-from classfilter.tuning._candidates import RULES, Candidate, rule
-from classfilter.tuning._objective import Gain
-from classfilter.tuning._search import faster_where_clear
-from classfilter.tuning._streams_needed import about, unsettled
-from classfilter.tuning._tune import prepare
+from classfilter.tuning.candidates import RULES, Candidate, rule
+from classfilter.tuning.objective import Gain
+from classfilter.tuning.search import faster_where_clear
+from classfilter.tuning.streams_needed import about, unsettled
+from classfilter.tuning.tune import prepare
 
 
 def test_as_many_streams_settle_it_in_about_half_of_the_cases() -> None:

@@ -9,9 +9,9 @@ import pytest
 
 import classfilter as cf
 from classfilter.tuning import Suggestion, Tuned
-from classfilter.tuning._event_cost import EventCounts, StreamRows
-from classfilter.tuning._expected_events import Calls
-from classfilter.tuning._suggestion import MIN_KEPT, MOST_LIVE_COST, suggest
+from classfilter.tuning.event_cost import EventCounts, StreamRows
+from classfilter.tuning.expected_events import Calls
+from classfilter.tuning.suggestion import MIN_KEPT, MOST_LIVE_COST, suggest
 
 
 @lru_cache

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 
 import classfilter as cf
-from classfilter.chain._temperature import tempered
-from classfilter.tuning._rows import cut_streams
-from classfilter.tuning._temperature import OWN_SHARE, SMOOTHER, find_temperature
+from classfilter.pipeline.temperature import tempered
+from classfilter.tuning.rows import cut_streams
+from classfilter.tuning.temperature import OWN_SHARE, SMOOTHER, find_temperature
 
 Floats = NDArray[np.float64]
 

@@ -13,9 +13,9 @@ import pytest
 import classfilter as cf
 from classfilter import Recording
 from classfilter.embedded import export
-from classfilter.simulation._simulate import Simulation
-from classfilter.tuning._folds import MIN_PREDICTIONS, as_list
-from classfilter.tuning._tune import tune
+from classfilter.simulate.simulate import Simulation
+from classfilter.tuning.folds import MIN_PREDICTIONS, as_list
+from classfilter.tuning.tune import tune
 from tuning_days import NAN, accuracy, changed, day, days, hold, messy, three, tuned_short
 
 

@@ -21,12 +21,12 @@ void *element(const Core *self, void *numbers, size_t i) { return (char *)number
 
 /* ---- messages ---- */
 
-/* Raises an error of classfilter._errors, which is imported here: nothing is slower where nothing fails. It takes over
+/* Raises an error of classfilter.errors, which is imported here: nothing is slower where nothing fails. It takes over
    `value`, NULL after a failure. `remedy` is the name of a Remedy, or words; `row` and `entry` are negative where there
    is none. */
 PyObject *raise_error(const char *kind, const char *argument, PyObject *value, const char *problem, const char *rule,
                       const char *remedy, Py_ssize_t row, Py_ssize_t entry) {
-    PyObject *errors = value == NULL ? NULL : PyImport_ImportModule("classfilter._errors");
+    PyObject *errors = value == NULL ? NULL : PyImport_ImportModule("classfilter.errors");
     PyObject *type = errors == NULL ? NULL : PyObject_GetAttrString(errors, kind);
     PyObject *error = type == NULL ? NULL
                                    : PyObject_CallMethod(type, "_of_core", "sOsssnn", argument, value, problem, rule,

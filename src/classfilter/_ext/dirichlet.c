@@ -263,7 +263,7 @@ static PyMethodDef methods[] = {
     {"_update_stream", (PyCFunction)(void (*)(void))update_one_of_many, METH_FASTCALL, update_stream_doc},
     {"_update_chain", update_dirichlet_chain, METH_VARARGS,
      "_update_chain($self, states, before, probs, beta, dt, /)\n--\n\n"
-     "Update the state after an earlier row, or a start, for each row; see filters/_dirichlet_smoothing.py."},
+     "Update the state after an earlier row, or a start, for each row; see filters/dirichlet_smoothing.py."},
     {"_join", join_dirichlet, METH_VARARGS,
      "_join($self, states, slots, dt, eta, nu, probs, beta, out, /)\n--\n\n"
      "Estimates of states with eta and nu added, after rows; return where there are any; see csrc/dirichlet_joined.h."},

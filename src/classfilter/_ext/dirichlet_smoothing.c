@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The compiled part of smoothing with DirichletFilter; filters/_dirichlet_smoothing.py calls it. */
+/* The compiled part of smoothing with DirichletFilter; filters/dirichlet_smoothing.py calls it. */
 #include "dirichlet.h"
 
 #include "dirichlet_joined.h"

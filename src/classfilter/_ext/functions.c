@@ -220,7 +220,7 @@ PyMethodDef functions[] = {
     {"check_no_booleans", check_no_booleans, METH_O,
      "check_no_booleans($module, probs, /)\n--\n\nRaise for a True or False in a row, or in a list of rows."},
     {"as_streams", as_streams, METH_O,
-     "as_streams($module, rows, /)\n--\n\nStream numbers as an array; see streams/_bank.py."},
+     "as_streams($module, rows, /)\n--\n\nStream numbers as an array; see engine/bank.py."},
     {"check_streams", check_streams, METH_VARARGS,
      "check_streams($module, which, streams, /)\n--\n\nCheck numbers of streams, none twice."},
     {"as_batch", (PyCFunction)(void (*)(void))as_batch, METH_FASTCALL,
@@ -232,7 +232,7 @@ PyMethodDef functions[] = {
      "commit($module, states, times, slots, after, last, /)\n--\n\nWrite new states and times of some streams, all at "
      "once."},
     {"count_rows", (PyCFunction)(void (*)(void))count_rows, METH_FASTCALL,
-     "count_rows($module, counts, classes, rows, /)\n--\n\nCount rows of sources; see streams/_health.py."},
+     "count_rows($module, counts, classes, rows, /)\n--\n\nCount rows of sources; see engine/health.py."},
     {"log", log_, METH_O, "log($module, x, /)\n--\n\nThe core's logarithm, in the precision of x."},
     {"exp", exp_, METH_O, "exp($module, x, /)\n--\n\nThe core's exponential of x <= 0, in the precision of x."},
     {"digamma", digamma, METH_O, "digamma($module, x, /)\n--\n\nThe core's digamma function, in the precision of x."},

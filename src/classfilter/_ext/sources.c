@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Plain counts of each source over all streams; streams/_health.py has their names, in the same order, and judges. */
+/* Plain counts of each source over all streams; engine/health.py has their names, in the same order, and judges. */
 #include "binding.h"
 
 enum { ALL_TIME, ALL_AT, ALL_FIRST_AT, ALL_STEP, ALL_STEPS }; /* the first row: of all sources */

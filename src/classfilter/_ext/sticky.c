@@ -442,7 +442,7 @@ static PyMethodDef sticky_methods[] = {
     {"_check_states", sticky_check_states, METH_VARARGS,
      "_check_states($self, states, /)\n--\n\nCheck the states of a bank, shape (N, K)."},
     {"_set_modes", sticky_set_modes, METH_VARARGS,
-     "_set_modes($self, numbers, pairs, /)\n--\n\nUse the modes of the rates; see filters/_ctmc.py."},
+     "_set_modes($self, numbers, pairs, /)\n--\n\nUse the modes of the rates; see filters/rates.py."},
     {"_restore", sticky_restore, METH_O, "_restore($self, probs, /)\n--\n\nSet the state."},
     {NULL, NULL, 0, NULL},
 };
@@ -451,7 +451,7 @@ static PyGetSetDef sticky_properties[] = {
     {"probs", sticky_probs, NULL, "The current class probabilities, shape (K,).", NULL},
     {"_state", sticky_state, NULL, "The state: class probabilities without temperature, shape (K,).", NULL},
     {"prior", sticky_prior, NULL, "The classes' probabilities without any data, shape (K,).", NULL},
-    {"_prepared", sticky_prepared, NULL, "What the core computed of the settings; see embedded/_export.py.", NULL},
+    {"_prepared", sticky_prepared, NULL, "What the core computed of the settings; see embedded/export.py.", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
 

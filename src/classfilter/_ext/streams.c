@@ -34,7 +34,7 @@ const char update_stream_doc[] =
 
 const char run_streams_doc[] =
     "_run_streams($self, states, slots, counts, order, probs, beta, dt, out, after, /)\n--\n\n"
-    "Run over the rows of many streams, from `states` to `after`; see filters/_stream_runner.py.";
+    "Run over the rows of many streams, from `states` to `after`; see filters/runner.py.";
 
 void *next_line(void *memory) { return (char *)memory + (LINE - (uintptr_t)memory % LINE) % LINE; }
 

@@ -15,16 +15,15 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
-from .._support.signals import Signals, Terminated
 from .._version import __version__
-from ..chain import Chain
-from ..data._batch import filter_to
-from ..data._format import TableFormat
-from ..data._table_file import TableFile
-from ._embedded import export, verify
-from ._events import events_command
-from ._files import TABLE, Input, Output, input_options
-from ._options import (
+from ..engine import filter_to
+from ..inputs import TableFile, TableFormat
+from ..pipeline import Chain
+from ..support.signals import Signals, Terminated
+from .embedded import export, verify
+from .events import events_command
+from .files import TABLE, Input, Output, input_options
+from .options import (
     FILE,
     REFERENCE,
     Settings,
@@ -38,9 +37,9 @@ from ._options import (
     table_options,
     warnings_as_lines,
 )
-from ._plot import plot
-from ._stream import stream
-from ._tuning import compare, make_chain, read_streams, report, tune, tuned_note
+from .plot import plot
+from .stream import stream
+from .tuning import compare, make_chain, read_streams, report, tune, tuned_note
 
 MAX_TUNED = 1_000_000
 """Rows of a file that is filtered without settings, at most: tuning takes 25 s, and 0.9 GB."""

@@ -1,6 +1,12 @@
 """A filter as C files for firmware, and the log of a device compared with Python."""
 
-from ._export import export
-from ._verify import verify
+from .export import export
+from .json import prepared, to_json
+from .verify import verify
 
-__all__ = ["export", "verify"]
+__all__ = [
+    "export",
+    "prepared",
+    "to_json",
+    "verify",
+]

@@ -1,8 +1,8 @@
 """Filters: what turns a stream of class probabilities into a steady one."""
 
-from .._support.imports import public
-from ._base import Filter
-from ._baselines import (
+from ..support.imports import public
+from .base import Filter, FilterType, check_dtype, with_options
+from .baselines import (
     EmaFilter,
     EmaState,
     HoldFilter,
@@ -13,9 +13,22 @@ from ._baselines import (
     VoteFilter,
     WindowState,
 )
-from ._dirichlet import DirichletFilter, DirichletState
-from ._multi_label import MultiLabelFilter
-from ._sticky import StickyFilter, StickyState
+from .dirichlet import DirichletFilter, DirichletState, default_concentration
+from .dirichlet_smoothing import dirichlet_rows
+from .multi_label import MultiLabelFilter, on_and_off
+from .rates import exponential, generator
+from .runner import StreamRows, StreamRunner, pack_state, stable_argsort, unpack_state
+from .smoothing import (
+    Smoother,
+    check_lag,
+    check_smoother,
+    in_double,
+    smooth_one,
+    smooth_streams,
+    untempered,
+)
+from .sticky import StickyFilter, StickyState
+from .sticky_smoothing import sticky_rows
 
 __all__ = [
     "DirichletFilter",
@@ -23,16 +36,37 @@ __all__ = [
     "EmaFilter",
     "EmaState",
     "Filter",
+    "FilterType",
     "HoldFilter",
     "HoldState",
     "MeanFilter",
     "MultiLabelFilter",
     "RawFilter",
     "RawState",
+    "Smoother",
     "StickyFilter",
     "StickyState",
+    "StreamRows",
+    "StreamRunner",
     "VoteFilter",
     "WindowState",
+    "check_dtype",
+    "check_lag",
+    "check_smoother",
+    "default_concentration",
+    "dirichlet_rows",
+    "exponential",
+    "generator",
+    "in_double",
+    "on_and_off",
+    "pack_state",
+    "smooth_one",
+    "smooth_streams",
+    "stable_argsort",
+    "sticky_rows",
+    "unpack_state",
+    "untempered",
+    "with_options",
 ]
 
 public(DirichletFilter, DirichletState, StickyFilter, StickyState, Filter, MultiLabelFilter)

@@ -1,10 +1,18 @@
 """The live loop over classifiers, and lines filtered as they come."""
 
-from .._support.imports import public
-from ._cascade import Cascade, CascadeState, Step
-from ._ndjson import Served, serve
+from ..support.imports import public
+from .cascade import Cascade, CascadeState, Step
+from .ndjson import Served, serve
+from .pipes import ReaderBlocked
 
-__all__ = ["Cascade", "CascadeState", "Served", "Step", "serve"]
+__all__ = [
+    "Cascade",
+    "CascadeState",
+    "ReaderBlocked",
+    "Served",
+    "Step",
+    "serve",
+]
 
 public(Cascade, CascadeState, Step)
 public(Served, module=__name__)

@@ -3,15 +3,15 @@
 It needs PySpark 4.1 or later, ``pip install '.[spark]'`` in a checkout, and Java 17 or later.
 PySpark is imported when a function is first used.
 
-A DataFrame has the columns of `classfilter.data`. Its rows have no order; those of a stream are
+A DataFrame has the columns of `classfilter.inputs`. Its rows have no order; those of a stream are
 taken in order of time and, at equal times, of source and then of prediction.
 """
 
-from ._batch import filter_frame, smooth_frame
-from ._event_stream import event_stream
-from ._events import event_frame
-from ._stream import filter_stream
-from ._tune import tune_frame
+from .batch import filter_frame, smooth_frame
+from .event_stream import event_stream
+from .events import event_frame
+from .stream import filter_stream
+from .tune import tune_frame
 
 __all__ = [
     "event_frame",
@@ -21,4 +21,5 @@ __all__ = [
     "smooth_frame",
     "tune_frame",
 ]
-__dir__ = __all__.copy  # completion shows these only
+
+__dir__ = __all__.copy

@@ -1,31 +1,57 @@
 """Tuning: settings without labels."""
 
-from .._support.imports import public
-from ._calibrate import Calibration
-from ._candidates import Candidate
-from ._effect import Effect
-from ._event_effect import CostByLabels, EventEffect
-from ._explanation import Assumptions
-from ._objective import Trial
-from ._result import Tuned
-from ._streams_needed import Rival
-from ._suggestion import Suggestion
-from ._temperature import Temperature
-from ._tune import tune
+from ..support.imports import public
+from .calibrate import Calibration
+from .candidates import HELD_BELOW, WINDOW, Candidate
+from .criterion import Criterion
+from .effect import Effect, count_changes, last_predictions
+from .event_effect import CostByLabels, EventEffect
+from .explanation import Assumptions
+from .folds import as_list, count_predictions, find_reference, median_step, two_folds
+from .label_tuning import LabelTuning
+from .objective import Progress, Trial
+from .result import Tuned
+from .search import MAX_DIRICHLET_ROWS, best_half_life
+from .streams_needed import Rival
+from .suggestion import Suggestion
+from .summary import filter_in_words, summarise
+from .temperature import Temperature
+from .thinning import thin
+from .tune import Prepared, choose, prepare, tune
 
 __all__ = [
+    "HELD_BELOW",
+    "MAX_DIRICHLET_ROWS",
+    "WINDOW",
     "Assumptions",
     "Calibration",
     "Candidate",
     "CostByLabels",
+    "Criterion",
     "Effect",
     "EventEffect",
+    "LabelTuning",
+    "Prepared",
+    "Progress",
     "Rival",
     "Suggestion",
     "Temperature",
     "Trial",
     "Tuned",
+    "as_list",
+    "best_half_life",
+    "choose",
+    "count_changes",
+    "count_predictions",
+    "filter_in_words",
+    "find_reference",
+    "last_predictions",
+    "median_step",
+    "prepare",
+    "summarise",
+    "thin",
     "tune",
+    "two_folds",
 ]
 
 public(Tuned)

@@ -1,0 +1,454 @@
+"""Options of several commands: those that make a filter, and names of files."""
+
+from __future__ import annotations
+
+import re
+import sys
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import wraps
+from pathlib import Path
+from typing import Any, NamedTuple, NoReturn
+
+import click
+
+from ..errors import ArgumentError, Remedy
+from ..filters import DirichletFilter, MultiLabelFilter
+from ..inputs import PER_SECOND, SCORES, TableFormat, TimeWarning, matches
+from ..inputs import duration as parse_duration
+from ..pipeline import Chain, load
+from ..support.types import Weights
+from ..support.validation import class_order, text_names
+
+
+def example(*lines: str) -> str:
+    """Return an example for the end of a help text: lines that stay as they are, to be copied."""
+    return "\n".join(["\b", "Example:", *(f"  {line}" for line in lines)])
+
+
+FILE = click.Path(path_type=Path, readable=False)  # the error of opening it says more
+PICTURES = (".png", ".pdf", ".svg")
+
+
+class Settings(NamedTuple):
+    """The chain that the options ask for, of the classes of the data.
+
+    The file of settings; the classes, if they are known; whether no option makes the filter, and
+    what `tune` then gets; and whether the classes are labels that may be true at once.
+    """
+
+    make_chain: Callable[[tuple[str, ...]], Chain]
+    config: Path | None = None
+    classes: tuple[str, ...] | None = None
+    tunes: bool = False
+    tuning: Mapping[str, Any] = {}
+    independent: bool = False
+
+    @property
+    def default(self) -> bool:
+        """Whether no option was given."""
+        return self.tunes and not self.tuning
+
+    def for_table(self, form: TableFormat) -> TableFormat:
+        """Return the format of a table, with the classes of the filter."""
+        if self.classes and form.classes and set(self.classes) != set(form.classes):
+            raise click.UsageError("--classes and --config name different classes; leave one out")
+        return replace(form, classes=self.classes or form.classes)
+
+
+def duration(_ctx: click.Context, _param: click.Parameter, text: str | None) -> float | None:
+    """Parse a time such as 60s; a number alone stays as it is."""
+    try:
+        return None if text is None else parse_duration("", text)
+    except ArgumentError:
+        raise click.BadParameter(
+            f"{text!r} is not a duration; give one such as 500ms, 60s, 5m or 2h"
+        ) from None
+
+
+def _weights(
+    _ctx: click.Context, _param: click.Parameter, texts: tuple[str, ...]
+) -> dict[str, float] | float | None:
+    """Parse the weight of each source, or one for all."""
+    weights: dict[str, float] = {}
+    for text in texts:
+        source, _, weight = text.rpartition("=")
+        if re.search(r"=[0-9.]+,", source):
+            raise click.BadParameter(f"{text!r} has several weights; repeat --beta, one for each")
+        try:
+            weights[source] = float(weight)
+        except ValueError:
+            raise click.BadParameter(
+                f"{text!r} is not a weight; give SOURCE=WEIGHT, such as weak=0.1"
+            ) from None
+    check_names(texts, "weight", "source")
+    return weights.get("", weights or None)
+
+
+def check_names(texts: tuple[str, ...], value: str, name: str) -> None:
+    """Refuse texts NAME=VALUE of which two have one name, or one is for all beside others."""
+    names: set[str] = set()
+    for text in texts:
+        one = text.rpartition("=")[0]
+        if one in names:
+            raise click.BadParameter(f"{text!r} is the second {value} of {one or 'all'}; give one")
+        names.add(one)
+    if "" in names and len(names) > 1:
+        raise click.BadParameter(f"a {value} for all and others are given; name every {name}")
+
+
+def filter_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the options that make a filter to a command; it gets them as `Settings`."""
+
+    @wraps(command)
+    def with_settings(**arguments: Any) -> None:
+        names = ("config", "half_life", "gamma", "estimate", "floor", "beta")
+        given = {name: arguments.pop(name) for name in names}
+        tuning = {name: arguments.pop(name, None) for name in ("reference", "event_duration")}
+        tuning = {name: value for name, value in tuning.items() if value is not None}
+        require_one(given, tuning)
+        independent = arguments["scores"] == "independent"
+        settings = _settings(independent=independent, **given)
+        command(settings._replace(tuning=tuning), **arguments)
+
+    decorated: Callable[..., None] = with_settings
+    for option in (
+        click.option("--floor", type=float, help="Smallest probability; 0.001 by default."),
+        click.option(
+            "--estimate",
+            type=click.Choice(["mode", "mean"]),
+            help="By default the mode.",
+        ),
+        click.option("--gamma", type=float, help="Decay per time unit; 0.9 by default."),
+        click.option(
+            "--half-life",
+            callback=duration,
+            metavar="DURATION",
+            help="The half-life, instead of --gamma: 60s or 5m, where times are dates or in "
+            "seconds; a number alone is in the unit of the times.",
+        ),
+        click.option(
+            "--beta",
+            callback=_weights,
+            multiple=True,
+            metavar="[SOURCE=]WEIGHT",
+            help="The weight of a source, 0 to 1: weak=0.1. A number alone is for all. Repeatable.",
+        ),
+        click.option("--config", type=FILE, help="A TOML file with the filter and the weights."),
+    ):
+        decorated = option(decorated)
+    return decorated
+
+
+def _settings(
+    config: Path | None, beta: Weights | None, independent: bool, **options: Any
+) -> Settings:
+    options = {name: value for name, value in options.items() if value is not None}
+    if "gamma" in options and "half_life" in options:
+        raise click.UsageError("--gamma and --half-life are both given; give one of them")
+    if config is None:
+        weights = 1.0 if beta is None else beta
+        tunes = beta is None and not options
+
+        def new_chain(classes: tuple[str, ...]) -> Chain:
+            if independent:
+                f = DirichletFilter(2, **options)
+                return Chain(MultiLabelFilter(classes, f), beta=weights)
+            return Chain(DirichletFilter(classes, **options), beta=weights)
+
+        try:
+            new_chain(("a", "b"))  # before the first row comes, which may take long
+        except ArgumentError as error:
+            raise ValueError(about(None, error)) from None
+        return Settings(new_chain, tunes=tunes, independent=independent)
+    if options:
+        name = f"--{next(iter(options))}".replace("_", "-")
+        raise click.UsageError(f"{name} and --config are both given; change the file instead")
+    chain = load(config)
+    if independent and not chain.independent:
+        raise click.UsageError(
+            f"--scores is independent, but the classes of {config} exclude each other; leave "
+            "--scores out, or give a file of several labels at once"
+        )
+    if isinstance(beta, Mapping) and isinstance(chain.beta, dict):
+        beta = {**chain.beta, **beta}
+    if beta is not None:
+        chain = Chain.of(chain, beta=beta)
+
+    def make_chain(classes: tuple[str, ...]) -> Chain:
+        class_order(chain, classes)
+        return chain
+
+    names = tuple(str(name) for name in chain.classes)
+    return Settings(make_chain, config, names, independent=chain.independent)
+
+
+def _classes(
+    _ctx: click.Context, _param: click.Parameter, text: str | None
+) -> tuple[str, ...] | None:
+    """Parse the names of the classes."""
+    try:
+        return None if text is None else text_names(text.split(","), 1)
+    except ValueError:
+        raise click.BadParameter(f"{text!r} is not a list of names, such as walk,sit") from None
+
+
+def _columns(
+    _ctx: click.Context, _param: click.Parameter, texts: tuple[str, ...]
+) -> dict[str, str]:
+    """Parse the names of columns."""
+    columns: dict[str, str] = {}
+    for text in texts:
+        name, equals, column = text.partition("=")
+        if not (name and equals and column):
+            raise click.BadParameter(f"{text!r} is not NAME=COLUMN, such as time=ts")
+        if name in columns:
+            raise click.BadParameter(f"{text!r} is the second column for {name}; give one")
+        columns[name] = column
+    return columns
+
+
+def require_one(given: Mapping[str, Any], tuning: Mapping[str, Any]) -> None:
+    """Raise if options of both kinds are given: those that make a filter, and those that tune."""
+    made, tuned = (
+        [f"--{name.replace('_', '-')}" for name, value in options.items() if value is not None]
+        for options in (given, tuning)
+    )
+    if made and tuned:
+        raise click.UsageError(
+            f"{tuned[0]} and {made[0]} are both given; {tuned[0]} is for finding the settings of "
+            f"the filter, {made[0]} gives them: leave one out"
+        )
+
+
+def _durations(
+    ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]
+) -> str | dict[str, str] | None:
+    """Return durations as they were typed: one, or one for each class."""
+    by_class: dict[str, str] = {}
+    for text in texts:
+        name, equals, length = text.rpartition("=")
+        duration(ctx, param, length)
+        if not equals and len(texts) > 1:
+            raise click.BadParameter(
+                f"{text!r} names no class; give one duration, or CLASS=DURATION for each class"
+            )
+        if name in by_class:
+            raise click.BadParameter(f"{name!r} has two durations; give one")
+        by_class[name] = length
+    return by_class.get("") or by_class or None
+
+
+REFERENCE = click.option(
+    "--reference", help="The best source, to tune by; by default the one observed least often."
+)
+EVENT_DURATION = click.option(
+    "--event-duration",
+    callback=_durations,
+    multiple=True,
+    metavar="[CLASS=]DURATION",
+    help="How long an event usually lasts: 15min; tunes the filter, and the rule for events. Once "
+    "for all classes, or repeated for each: walk=10min.",
+)
+CLASSES = click.option(
+    "--classes",
+    callback=_classes,
+    metavar="NAMES",
+    help="The classes, with commas between them; by default those of the data.",
+)
+
+
+def table_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the options that say how a table is written; the command gets a `TableFormat`."""
+
+    @wraps(command)
+    def with_format(*settings: Settings, **arguments: Any) -> None:
+        how = {name: arguments.pop(name) for name in ("classes", "columns", "scores", "unit")}
+        how["independent"] = any(given.independent for given in settings)
+        one_label = how["independent"] or how["scores"] == "independent"
+        if how["classes"] and len(how["classes"]) == 1 and not one_label:
+            hint = "give two or more, or --scores independent for one score by itself"
+            raise click.UsageError(f"--classes names only {how['classes'][0]!r}; {hint}")
+        try:
+            form = TableFormat.of(**how)
+        except ValueError as error:
+            raise ValueError(about(None, error)) from error
+        command(*settings, form=form, **arguments)
+
+    decorated: Callable[..., None] = with_format
+    for option in (
+        click.option(
+            "--unit",
+            type=click.Choice(list(PER_SECOND)),
+            help="The unit of times that are numbers; by default they are not converted.",
+        ),
+        click.option(
+            "--scores",
+            type=click.Choice(SCORES),
+            default=SCORES[0],
+            show_default=True,
+            help="What the numbers of p_<class> and confidence are; independent, where several "
+            "classes may be true at once, or none.",
+        ),
+        click.option(
+            "--columns",
+            callback=_columns,
+            multiple=True,
+            metavar="NAME=COLUMN",
+            help="The column of IN for time, stream, ..., p_<class>: time=ts. Repeatable.",
+        ),
+        CLASSES,
+    ):
+        decorated = option(decorated)
+    return decorated
+
+
+_BOLD = ("\x1b[1m", "\x1b[0m")
+
+
+def printable(text: str) -> str:
+    """Return text that cannot control a terminal, but for bold: names may come from anyone."""
+    shown = (c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in text)
+    text = "".join(shown)
+    for code in _BOLD:
+        text = text.replace(repr(code)[1:-1], code)
+    return text
+
+
+def check_classes(form: TableFormat, classes: tuple[str, ...]) -> None:
+    """Raise if a table or a line has other classes than --classes names."""
+    if form.classes and not matches(form.classes, classes):
+        raise ValueError(
+            f"the data has the classes {list(classes)}, but --classes is {list(form.classes)}; "
+            "give those of the columns p_<class>"
+        )
+
+
+def check_smoothing(smooth: bool, lag: int | None) -> None:
+    """Raise if both are given."""
+    if smooth and lag is not None:
+        raise click.UsageError(
+            "--smooth and --lag are both given; --smooth uses all later rows, --lag only so many"
+        )
+
+
+def end(message: str, code: int = 1) -> NoReturn:
+    """Print the reason in one line, and exit."""
+    sys.stderr.write(f"classfilter: {printable(' '.join(message.split()))}\n")
+    sys.exit(code)
+
+
+@contextmanager
+def warnings_as_lines(path: Path | str) -> Iterator[None]:
+    """Print the warnings of the block as lines on standard error, each once."""
+    caught: list[warnings.WarningMessage] = []
+    try:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            yield
+    finally:  # before an error, which they may explain
+        messages = [warning.message for warning in caught]
+        texts = [about(path, m.about) if isinstance(m, TimeWarning) else str(m) for m in messages]
+        for text in dict.fromkeys(texts):
+            click.echo(printable(f"classfilter: {text}"), err=True)
+
+
+def about(
+    path: Path | str | None,
+    error: Exception,
+    words: Mapping[Remedy, str] | None = None,
+    options: Mapping[str, str] | None = None,
+) -> str:
+    """Return an error's message in words of the command line, with the file's name before it.
+
+    `words` are remedies in words of the command itself, `options` the arguments that it has.
+    """
+    text = str(error)
+    if isinstance(error, ArgumentError):
+        known = _OPTIONS if options is None else options
+        option = known.get(error.argument) if error.row is None else None
+        if option is not None:
+            name = option if error.entry is None else f"{option} {error.entry}"
+            problem = error.problem
+            if error.value is None:
+                problem = problem.replace("is {}", "is not given", 1)
+            error = error.replaced(argument=name, problem=problem, entry=None)
+            path = None
+        text = error.text(words=words or _REMEDIES)
+    return text if path is None or str(path) in text else f"{path}: {text}"
+
+
+_OPTIONS = {
+    "beta": "--beta",
+    "bias": "--bias",
+    "change_cost": "--change-cost",
+    "columns": "--columns",
+    "floor": "--floor",
+    "gamma": "--gamma",
+    "half_life": "--half-life",
+    "ignore": "--ignore",
+    "leave_cost": "--leave-cost",
+    "max_changes_per_hour": "--max-changes",
+    "max_delay": "--max-delay",
+    "event_duration": "--event-duration",
+    "max_duration": "--max-duration",
+    "max_gap": "--max-gap",
+    "merge_gap": "--merge-gap",
+    "min_duration": "--min-duration",
+    "min_probability": "--min-probability",
+    "pad": "--pad",
+    "path": "-o",
+    "reference": "--reference",
+    "separator": "--separator",
+    "shift": "--shift",
+    "start": "--start",
+    "zone": "--zone",
+    "--from": "--from",
+    "--to": "--to",
+}
+"""How arguments of functions are given as options."""
+
+_REMEDIES = {
+    Remedy.SOFTMAX: "logits need --scores logits",
+    Remedy.BOOLEAN: Remedy.BOOLEAN.value,
+    Remedy.NORMALISE: "if one class is true at a time, normalise it (logits need --scores logits, "
+    "percentages --scores percent); if several may be true at once, or none, give --scores "
+    "independent",
+    Remedy.ONE_SCORE: "if it is one score by itself, give --scores independent",
+    Remedy.SORT: "put the rows in order of time, or give --sort",
+    Remedy.OR_SORT: "if they are of one stream, put the rows in order of time, or give --sort",
+    Remedy.IF_STREAMS: "if the rows are of several streams, name the column: "
+    "--columns stream=COLUMN",
+    Remedy.OR_SOURCES: "if it has the classifiers of one stream: --columns source=COLUMN",
+    Remedy.IF_LOGITS: "if these are logits, give --scores logits",
+    Remedy.IF_PERCENT: "for percentages, give --scores percent",
+    Remedy.PERCENT_SIGN: "leave out the sign %, and give --scores percent",
+    Remedy.LOOK_LIKE_PERCENT: "these look like percentages: give --scores percent",
+    Remedy.IF_NOT_CLASSES: "if not all are, give --classes NAMES",
+    Remedy.GIVE_CLASSES: "give the classes: --classes NAMES",
+    Remedy.CLASSES_IN_ORDER: "give the names in the order of the numbers: --classes NAMES",
+    Remedy.COLUMN_FOR_NAME: "give the name in the table for a name here: --columns time=ts",
+    Remedy.UNIT_MS: "give --unit ms, or --unit s if the numbers are right as they are",
+    Remedy.UNIT_US: "give --unit us, or --unit s if the numbers are right as they are",
+    Remedy.UNIT_NS: "give --unit ns, or --unit s if the numbers are right as they are",
+    Remedy.HALF_LIFE: "give a half-life in seconds, as the times are",
+    Remedy.HALF_LIFE_OR_UNIT: "give a half-life in the unit of the times, or their unit: --unit ms",
+    Remedy.NAME_TIME: "name it, --columns time=COLUMN",
+    Remedy.NAME_STREAM: "name it, --columns stream=COLUMN; or rename it",
+    Remedy.NAME_SOURCE: "name it, --columns source=COLUMN; or rename it",
+    Remedy.NAME_LABEL: "name it, --columns label=COLUMN; or rename it",
+    Remedy.NAME_PREDICTION: "name it, --columns prediction=COLUMN; or rename it",
+    Remedy.NAME_CONFIDENCE: "name it, --columns confidence=COLUMN; or rename it",
+    Remedy.NAME_PROBS: "name them, --columns p_walk=COLUMN or --columns prediction=COLUMN",
+    Remedy.NAME_PROBS_OR_CLASSES: "name them, --columns p_walk=COLUMN or --columns "
+    "prediction=COLUMN; or, where the columns are named as the classes, give --classes walk,...",
+    Remedy.EVENT_FORMAT: "give one of these suffixes, or .selections.txt for raven",
+    Remedy.SECOND_0: "give the date of second 0, such as --start 2024-05-01T22:00:00+02:00, or "
+    "write CSV or JSON",
+    Remedy.SEPARATOR: "say which with it",
+    Remedy.ONLY_PREDICTION: "to read the classes alone, give --columns prediction=prediction",
+    Remedy.WHICH_PREDICTION: "say which: --columns prediction=prediction, or --columns p_walk=walk",
+}
+"""What to do, with options in place of arguments."""

@@ -1,0 +1,165 @@
+"""The command ``classfilter stream``."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from pathlib import Path
+
+import click
+
+from ..inputs import TableFormat
+from ..pipeline import Chain, EventRule
+from ..support.atomic import check_not_input
+from ..support.standard import require_open
+from .events import RuleOptions, rule_options
+from .options import (
+    _REMEDIES,
+    FILE,
+    Settings,
+    about,
+    check_classes,
+    duration,
+    end,
+    example,
+    filter_options,
+    table_options,
+)
+
+REJECTED = 3
+
+
+@click.command(
+    short_help="Filter lines as they come, NDJSON to NDJSON.",
+    epilog=example("classifier | classfilter stream --config walk.toml --state walk.state | app"),
+)
+@filter_options
+@table_options
+@rule_options
+@click.option(
+    "--events",
+    type=FILE,
+    is_flag=False,
+    flag_value="-",
+    metavar="[FILE]",
+    help="Append a line for each confirmed event to this file; without one, write them in place of "
+    "the results.",
+)
+@click.option(
+    "--lag",
+    type=click.IntRange(1),
+    metavar="ROWS",
+    help="Decide events this many lines of a stream later, on rows smoothed with these lines.",
+)
+@click.option("--state", type=FILE, help="Save all states to this file, and continue from it.")
+@click.option(
+    "--every", callback=duration, default="1s", show_default=True, help="How often to save them."
+)
+@click.option(
+    "--line-number",
+    metavar="KEY",
+    help="The key of a number that grows from line to line; --state then knows the last one.",
+)
+@click.option(
+    "--max-jump",
+    callback=duration,
+    default="366d",
+    show_default=True,
+    help="Reject a time that is further ahead in its stream, unless the next line confirms it.",
+)
+@click.option(
+    "--expire-after",
+    callback=duration,
+    help="A stream is over after this time without a line; its next line begins it anew.",
+)
+@click.option(
+    "--max-streams",
+    type=click.IntRange(1),
+    help="Keep at most this many streams, those whose lines came last.",
+)
+def stream(
+    settings: Settings,
+    form: TableFormat,
+    rule: RuleOptions,
+    events: Path | None,
+    lag: int | None,
+    state: Path | None,
+    every: float,
+    line_number: str | None,
+    max_jump: float,
+    expire_after: float | None,
+    max_streams: int | None,
+) -> None:
+    """Filter lines as they come: NDJSON on standard input, a result for each on standard output.
+
+    A line is an object with time, one p_<class> per class, or prediction, and, where there are any,
+    stream and source; its result is the same with f_<class> and class, written at once; earlier
+    results in it are replaced. With --scores independent, each p_<label> counts by itself, and the
+    result has labels, a list, in place of class. An invalid line is rejected with a message on
+    standard error, by its number, and the rest goes on. SIGTERM and Ctrl-C save the state and end
+    it.
+
+    After a crash, start it again with the same --state. It prints where the state ends: give the
+    lines after those, or replay from any earlier point; lines that it has are skipped and counted.
+    Results may be ahead of the state: resume from the saved position, not from the last result.
+    Events are not: a file of --events has each event once, whenever the process was killed. Where
+    streams end by --expire-after or --max-streams, give --line-number for that, or do not replay.
+
+    With --lag, results still come at once, and events are those of classfilter events --lag.
+    """
+    from ..live import ReaderBlocked, serve
+
+    if settings.tunes:
+        raise click.UsageError(
+            "stream cannot tune on lines that are to come; give --config, a file that classfilter "
+            "tune writes, or settings such as --half-life 60s"
+        )
+    require_open(0)
+    require_open(1)
+    for option, path in (("--state", state), ("--events", events)):
+        if path is not None:
+            check_not_input(path, 0, settings.config, argument=option)
+    if events is None and (rule.given or lag is not None):
+        name = "--" + next(iter(rule.given), "lag").replace("_", "-")
+        raise click.UsageError(f"{name} is given without --events; give both")
+
+    def rule_of(chain: Chain) -> EventRule:
+        return rule.rule(chain if lag is None else chain.smoother)
+
+    if events is not None and not rule.given:  # there may be one in the file; else say so at once
+        if settings.classes:
+            rule_of(settings.make_chain(settings.classes))
+        else:
+            rule.rule(None)
+    named, form = form, settings.for_table(form)
+
+    def make_chain(classes: tuple[str, ...]) -> Chain:
+        check_classes(named, classes)
+        chain = settings.make_chain(classes)
+        return chain.with_rule(None if events is None else rule_of(chain))
+
+    try:
+        served = serve(
+            make_chain,
+            state=state,
+            every=every,
+            expire_after=expire_after,
+            max_streams=max_streams,
+            max_jump=max_jump,
+            classes=form.classes,
+            columns=form.columns,
+            scores=form.scores,
+            unit=form.unit,
+            independent=settings.independent,
+            words=_REMEDIES,
+            line_number=line_number,
+            events=events,
+            lag=lag,
+        )
+    except ValueError as error:
+        raise ValueError(about(None, error)) from error
+    except BrokenPipeError:
+        end("the reader of the results is gone")
+    except ReaderBlocked:
+        end("terminated while the reader of the results did not read", 128 + signal.SIGTERM)
+    sys.exit(REJECTED if served.rejected else 0)

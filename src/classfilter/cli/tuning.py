@@ -1,0 +1,319 @@
+"""The commands that work on whole recordings: ``tune``, ``compare``, ``report``."""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+from ..engine import Recording, recordings_of
+from ..inputs import SUFFIXES, TableFormat, TableInput, file_suffix, read_table, write_table
+from ..pipeline import Chain, load
+from ..support.atomic import atomic_write
+from .files import TABLE, Input, check_out, input_options
+from .options import (
+    EVENT_DURATION,
+    FILE,
+    PICTURES,
+    REFERENCE,
+    Settings,
+    about,
+    check_classes,
+    duration,
+    example,
+    printable,
+    require_one,
+    table_options,
+    warnings_as_lines,
+)
+
+SORT = click.option("--sort", is_flag=True, help="Accept rows in any order of time.")
+QUIET = click.option("--quiet", is_flag=True, help="No progress.")
+
+
+def _duration_text(ctx: click.Context, param: click.Parameter, text: str | None) -> str | None:
+    """Return a duration as it was typed: its unit says whether times must be seconds."""
+    duration(ctx, param, text)
+    return text
+
+
+@click.command(
+    short_help="Find the settings of a filter, without labels.",
+    epilog=example("classfilter tune week.parquet -o walk.toml --event-duration 5min"),
+)
+@input_options
+@click.option("-o", "--out", type=FILE, required=True, help="Where to write the filter: TOML.")
+@click.option(
+    "--filter",
+    "kind",
+    type=click.Choice(["auto", "sticky", "dirichlet"]),
+    default="auto",
+    show_default=True,
+    help="The family of filters; auto takes the best.",
+)
+@REFERENCE
+@click.option(
+    "--every",
+    type=int,
+    help="Steps from one call of the reference to the next, as it will be called.",
+)
+@click.option("--labels", is_flag=True, help="Choose by the column label.")
+@click.option(
+    "--max-changes",
+    type=click.FloatRange(min=0),
+    help="A limit: at most this many changes of class an hour.",
+)
+@click.option(
+    "--max-delay",
+    callback=_duration_text,
+    metavar="DURATION",
+    help="A limit: follow a change of class within this time: 30s; a number alone is in the unit "
+    "of the times.",
+)
+@EVENT_DURATION
+@click.option("--explain", is_flag=True, help="Say in sentences, too, how sure the choice is.")
+@table_options
+@SORT
+@QUIET
+def tune(
+    table: Input,
+    out: Path,
+    kind: str,
+    reference: str | None,
+    every: int | None,
+    labels: bool,
+    max_changes: float | None,
+    max_delay: str | None,
+    event_duration: str | dict[str, str] | None,
+    explain: bool,
+    sort: bool,
+    quiet: bool,
+    form: TableFormat,
+) -> None:
+    """Find a filter, the weights of all sources and their channels, without labels.
+
+    IN is a file as for filter, of one stream or many. OUT is for --config of the other commands.
+    It prints what was chosen and what it does. If IN has the reference at every time, say with
+    --every how often it will be called.
+    """
+    from ..tuning import summarise
+    from ..tuning import tune as run
+
+    file_suffix(out, (".toml",))
+    check_out(out, table)
+    with _work_on(table, form, sort, quiet) as (streams, progress):
+        tuned = run(
+            streams,
+            kind,  # type: ignore[arg-type]
+            reference,
+            every=every,
+            labels=labels,
+            max_changes_per_hour=max_changes,
+            max_delay=max_delay,
+            event_duration=event_duration,
+            progress=progress,
+        )
+    tuned.save(out)
+    command = "filter" if tuned.rule is None else "events"
+    config, source = shlex.quote(str(out)), shlex.quote(str(table.path))
+    text = "\n\n".join([
+        summarise(tuned, Path(table.name).name),
+        *[tuned.explanation] * explain,
+        f"Saved {out}. Next: classfilter {command} {source} --config {config} -o {command}.csv",
+    ])  # fmt: skip
+    click.echo(printable(text))  # at once, since the reader may be `head -n 1`
+
+
+@click.command(
+    short_help="Compare all filters on a file.",
+    epilog=example("classfilter compare week.parquet --reference strong -o filters.png"),
+)
+@input_options
+@click.option("-o", "--out", type=FILE, help=f"The picture (PNG, PDF, SVG), or the table: {TABLE}.")
+@REFERENCE
+@table_options
+@SORT
+@QUIET
+def compare(
+    table: Input,
+    out: Path | None,
+    reference: str | None,
+    sort: bool,
+    quiet: bool,
+    form: TableFormat,
+) -> None:
+    """Run every filter over a file, and print a table of the results.
+
+    Filters are tuned on one fold of the streams, without labels, and run on the other. With a
+    column label, the table has accuracy and the like; without it, how well later predictions of the
+    reference fit each filter's classes.
+    """
+    from ..compare import compare as run
+    from ..plot import comparison
+
+    if out is not None:
+        file_suffix(out, (*PICTURES, *SUFFIXES))
+        check_out(out, table)
+    with _work_on(table, form, sort, quiet) as (streams, progress):
+        result = run(streams, reference, progress=progress)
+    width = shutil.get_terminal_size((80, 24)).columns
+    text = result.text(width=width)
+    if sys.stdout.isatty():
+        text = result.text(lambda cell: click.style(f" {cell} ", bold=True), width)
+    click.echo(printable(text))
+    if out is not None and out.suffix.lower() in PICTURES:
+        with atomic_write(out) as file:
+            comparison(result).savefig(file, format=out.suffix[1:].lower())
+    elif out is not None:
+        write_table(result.to_table(), out)
+
+
+@click.command(
+    short_help="Write a page with pictures, tables and sliders.",
+    epilog=example("classfilter report week.parquet -o report.html --event-duration 5min"),
+)
+@input_options
+@click.option("-o", "--out", type=FILE, required=True, help="Where to write the page: HTML.")
+@click.option("--config", type=FILE, help="A TOML file of tune; by default, it tunes itself.")
+@REFERENCE
+@EVENT_DURATION
+@table_options
+@SORT
+@QUIET
+def report(
+    table: Input,
+    out: Path,
+    config: Path | None,
+    reference: str | None,
+    event_duration: str | dict[str, str] | None,
+    sort: bool,
+    quiet: bool,
+    form: TableFormat,
+) -> None:
+    """Write one HTML file about a file: what the streams are, and what filters make of them.
+
+    It opens in a browser without a network. Its sliders run the filter in the page, and it saves
+    the settings as JSON. IN may have any number of rows; the page says how many it shows.
+    """
+    from ..report import TUNED
+    from ..report import report as run
+    from ..tuning import tune as tune_streams
+
+    require_one({"config": config}, {"event_duration": event_duration})
+    file_suffix(out, (".html",))
+    check_out(out, table, config)
+    tuned, form = _settings(config, form)
+    with _work_on(table, form, sort, quiet) as (streams, progress):
+        if tuned is None:
+            wanted: Any = {"reference": reference, "event_duration": event_duration}
+            tuned = tune_streams(streams, **wanted, progress=lambda done: progress(TUNED * done))
+        else:
+            _require_sources(config, tuned, reference, table, streams)
+        run(streams, out, tuned, reference=reference, progress=progress)
+    click.echo(f"{out}: open it in a browser")
+
+
+def read_streams(
+    source: TableInput, form: TableFormat, sort: bool = False
+) -> tuple[Any, dict[Any, Recording]]:
+    """Return a file as a dataframe, and its recordings."""
+    df = read_table(source, columns=form.columns)
+    check_classes(form, form.layout(df.columns).classes or ())
+    return df, recordings_of(df, form, sort)
+
+
+def make_chain(
+    settings: Settings, classes: tuple[str, ...], streams: Callable[[], dict[Any, Recording]]
+) -> Chain:
+    """Return the chain of the options or, where none makes it, what `tune` finds on streams."""
+    if not settings.tunes:
+        return settings.make_chain(classes)
+    from ..tuning import tune as run
+
+    recordings = streams()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        tuned = run(recordings, **settings.tuning)
+    if tuned.criterion == "nothing":
+        rows = sum(int(rec.observed(tuned.reference).sum()) for rec in recordings.values())
+        raise ValueError(
+            f"there is too little to find the settings of the filter on: {rows} predictions of "
+            f"{tuned.reference!r}; give them, --half-life 60s or --config FILE, or more rows"
+        )
+    for warning in caught:
+        warnings.warn(warning.message, stacklevel=2)
+    return tuned
+
+
+def tuned_note(chain: Chain) -> str:
+    """Return what to say of a chain that was tuned on the table itself."""
+    from ..tuning import filter_in_words
+
+    return f"classfilter: tuned without labels: {filter_in_words(chain)}"
+
+
+def _settings(config: Path | None, form: TableFormat) -> tuple[Chain | None, TableFormat]:
+    """Return the settings of a file, if there is one, and the format of a table for them."""
+    if config is None:
+        return None, form
+    tuned = load(config)
+    return tuned, replace(form, independent=form.independent or tuned.independent)
+
+
+def _require_sources(
+    config: Path | None,
+    chain: Chain,
+    reference: str | None,
+    table: Input,
+    streams: dict[Any, Recording],
+) -> None:
+    """Raise if a file of settings is for other sources than a table has."""
+    sources = dict.fromkeys(name for rec in streams.values() for name in rec.sources)
+    known = chain.beta if isinstance(chain.beta, dict) else sources
+    best = reference or chain.reference
+    if not sources.keys() <= known.keys() or (best in known and best not in sources):
+        raise ValueError(
+            f"--config is {config}, whose sources are {', '.join(known)}; those of {table.name} "
+            f"are {', '.join(sources)}: run classfilter tune on this file, or leave --config out"
+        )
+
+
+@contextmanager
+def _work_on(
+    table: Input, form: TableFormat, sort: bool, quiet: bool
+) -> Iterator[tuple[dict[Any, Recording], Callable[[float], None]]]:
+    """Give a file's streams and a progress bar; warnings and errors become lines about the file."""
+    console = Console(stderr=True, quiet=quiet)
+    try:
+        with warnings_as_lines(table.name), _bar(console, table.path.name) as progress:
+            with table.open() as source:
+                streams = read_streams(source, form, sort)[1]
+            yield streams, progress
+    except ValueError as error:
+        raise ValueError(about(table.name, error)) from error
+
+
+@contextmanager
+def _bar(console: Console, name: str) -> Iterator[Callable[[float], None]]:
+    """Show a progress bar on a terminal."""
+    bar = Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TimeRemainingColumn(),
+        console=console,
+        transient=True,
+        disable=console.quiet or not console.is_terminal,
+    )
+    with bar:
+        task = bar.add_task(name, total=1.0)
+        yield lambda done: bar.update(task, completed=done)

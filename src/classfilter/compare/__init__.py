@@ -1,0 +1,16 @@
+"""Filters compared on the same streams."""
+
+from ..support.imports import public
+from .compare import compare
+from .comparison import TITLES, Comparison, Measure, Row
+
+__all__ = [
+    "TITLES",
+    "Comparison",
+    "Measure",
+    "Row",
+    "compare",
+]
+
+public(Comparison)
+public(Measure, Row, module=__name__)

@@ -1,0 +1,289 @@
+"""Comparison of all filters on the same recordings.
+
+Filters are tuned on one fold of the streams and run on the other, without labels. Labels, if there
+are any, are for the measures only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from .. import metrics
+from ..engine import Recording
+from ..errors import ArgumentError
+from ..events import EventRule
+from ..filters import (
+    DirichletFilter,
+    EmaFilter,
+    Filter,
+    HoldFilter,
+    MeanFilter,
+    RawFilter,
+    VoteFilter,
+)
+from ..support.types import Array, Weights
+from ..tuning import (
+    MAX_DIRICHLET_ROWS,
+    Prepared,
+    Progress,
+    Tuned,
+    as_list,
+    best_half_life,
+    choose,
+    find_reference,
+    median_step,
+    prepare,
+    tune,
+    two_folds,
+)
+from .comparison import Comparison, Row
+from .event_measures import METHODS, count_events, decide_all, event_rules, event_values
+from .labels import judge_labels, label_methods, label_row
+from .row_measures import Counts, judge, last_of_each_time, measures, values
+
+Method = Callable[[Recording], Array]
+"""Returns class probabilities, (T, K)."""
+WINDOW = 5
+RESAMPLES = 1000
+SMOOTHED = ", smoothed"
+"""How the name of a smoother ends."""
+
+
+def compare(
+    recordings: Recording | Iterable[Recording] | Mapping[Any, Recording] | Any,
+    reference: str | None = None,
+    *,
+    events: bool | EventRule = False,
+    extra: Mapping[str, Sequence[Array]] | None = None,
+    progress: Progress | None = None,
+    seed: int = 0,
+) -> Comparison:
+    """Run every filter over the recordings and measure it.
+
+    Parameters
+    ----------
+    recordings : Recording, or several, or a mapping to them, or a dataframe
+        One per stream, all of the same classes, times in seconds. With labels, the measures are
+        those of `metrics`; without, how much more likely later predictions of the reference are in
+        the filter's class than on average, as in `tune`. They are taken as they are; where the
+        reference will be called less often, thin them first. Of several labels at once, with
+        independent scores, the measures are averages over labels, and each row has `by_label`.
+    reference : str, optional
+        The best source. By default, the one with by far the fewest predictions.
+    events : bool or EventRule, default False
+        Compare the events of a few methods instead of their rows: by the argmax, by two thresholds
+        with minimum durations, by the majority of the last nine rows, and by this rule; with True,
+        by the rule at three costs. With labels, an event is found if a predicted one of its class
+        has an intersection over union of 0.5 with it.
+    extra : mapping of str to sequence of ndarray (T, K), optional
+        Other methods: their class probabilities for each recording. A name that ends in
+        ", smoothed" is that of a smoother.
+    progress : callable, optional
+        Called with the share of the work that is done, 0 to 1.
+    seed : int, default 0
+        Seed of the resampling.
+
+    Returns
+    -------
+    Comparison
+        One row per method, without those that are the same with one source. *Single* and
+        *Multiple* are the paper's: weights of 1, and of 1 and 0.5; it states no half-life, so
+        theirs is tuned. Events of rows are those of their most probable class, without a rule.
+
+    Examples
+    --------
+    >>> from classfilter import simulate
+    >>> days = [simulate("capture24", hours=4.0, seed=i).recording() for i in range(4)]
+    >>> comparison = compare(days, "strong")
+    >>> [row.name for row in comparison.rows][:5]
+    ['Raw', 'Mean of 5', 'Vote of 5', 'Ema', 'Hold']
+    >>> comparison.best("accuracy") not in ("Raw", "Hold", "Single", "Multiple")
+    True
+    """
+    if not isinstance(events, (bool, EventRule)):
+        raise ArgumentError("events", events, rule="it must be True, False or an EventRule")
+    several = as_list(recordings)
+    best = find_reference(several, reference)
+    independent = several[0].independent
+    if events and independent:
+        why = "events of several labels at once are not compared"
+        remedy = (
+            "compare those of one label: compare([rec.lane(label) for rec in ...], events=True)"
+        )
+        raise ArgumentError("events", events, rule=why, remedy=remedy)
+    folds = two_folds(several, best)
+    if folds is None:
+        raise ValueError(
+            f"there are too few predictions of {best!r}, or a source is in one stream only: "
+            "nothing can be tuned on one half and measured on the other; record for longer"
+        )
+    streams = [rec for fold, _ in folds for rec in fold]
+    labelled = any(rec.label is not None and (rec.label >= 0).any() for rec in streams)
+    probs: dict[str, list[Array]] = {}
+    scores: Any = [None] * len(streams)
+    if not labelled:
+        scores = (judge_labels if independent else judge)(streams, best)
+    if scores is None:
+        raise ValueError(
+            f"the predictions of {best!r} are too few to judge without labels; record for longer"
+        )
+    for number, (fold, rest) in enumerate(folds):
+        if independent:
+            methods = label_methods(rest, best, SMOOTHED)
+        else:
+            methods = _methods(rest, best, prepare(rest, best, every=1))
+        for done, (name, tune_method) in enumerate(methods.items()):
+            method = tune_method()
+            probs.setdefault(name, []).extend(method(rec) for rec in fold)
+            if progress is not None:
+                progress((number + (done + 1) / len(methods)) / len(folds))
+    if len({name for rec in streams for name in rec.sources}) == 1:
+        for name in (name for name in ("Tuned", f"Tuned{SMOOTHED}") if name in probs):
+            for other in [other for other in probs if ", tuned" in other]:
+                if all(map(np.array_equal, probs[name], probs[other])):
+                    del probs[other]
+    for name, arrays in (extra or {}).items():
+        if name in probs:
+            raise ValueError(f"extra has {name!r}, a method of the table; give it another name")
+        probs[name] = _in_order(name, arrays, several, streams, best)
+    sets = np.random.default_rng(seed).integers(len(streams), size=(RESAMPLES, len(streams)))
+    rows, true_events = [], float("nan")
+    if events:
+        kept = {name: P for name, P in probs.items() if name in METHODS or name in (extra or {})}
+        rule = events if isinstance(events, EventRule) else None
+        rules = event_rules(_call(streams, best), median_step(streams), rule)
+        for title, counts in decide_all(streams, kept, scores, rules).items():
+            smoothed = title.partition(": ")[0].endswith(SMOOTHED)
+            rows.append(Row(title, smoothed, measures(counts, sets, event_values)))
+    for name, arrays in probs.items() if not events else ():
+        smoothed = name.endswith(SMOOTHED)
+        if independent:
+            rows.append(label_row(name, smoothed, streams, arrays, scores, sets))
+            continue
+        parts = [
+            Counts.of(rec, P, score) for rec, P, score in zip(streams, arrays, scores, strict=True)
+        ]
+        found = measures(parts, sets, values)
+        of_events = [
+            count_events(rec, np.asarray(P, np.float64), EventRule(), score)
+            for rec, P, score in zip(streams, arrays, scores, strict=True)
+        ]
+        by_events = measures(of_events, sets, event_values)
+        found |= {key: by_events[key] for key in ("events", "event_f1") if key in by_events}
+        if labelled:
+            true_events = sum(c.true for c in of_events) / sum(c.hours for c in of_events)
+        rows.append(Row(name, smoothed, found))
+    rows.sort(key=lambda row: row.smoothed)
+    steps = sum(map(len, streams))
+    measured = sum(bool(rec.observed(best).any()) for rec in several)
+    labels = several[0].classes if independent else ()
+    lanes = [rec.lane(label) for rec in streams for label in labels] or streams
+    return Comparison(rows, measured, steps, best, _true_switches(lanes), labels, true_events)
+
+
+def _methods(
+    train: Sequence[Recording], reference: str, prepared: Prepared | None
+) -> dict[str, Callable[[], Method]]:
+    """Return functions that tune each method on some streams."""
+    classes = train[0].classes
+    sources = dict.fromkeys(name for rec in train for name in rec.sources)
+    step = median_step(train)
+    paper = {name: 1.0 if name == reference else 0.5 for name in sources}
+
+    def baseline(filter_: Filter, beta: Weights = 1.0) -> Callable[[], Method]:
+        return lambda: lambda rec: rec.run(filter_, beta=beta)
+
+    def with_best_half_life(beta: Mapping[str, float]) -> Method:
+        half_life = 8 * step
+        if prepared is not None:
+            weights = tuple(beta.items())
+            few = prepared.objective.sample(MAX_DIRICHLET_ROWS)
+            half_life = best_half_life(few, weights, step).half_life or half_life
+        f = DirichletFilter(classes, half_life=half_life, estimate="mean")
+        return lambda rec: rec.run(f, beta=beta)
+
+    @cache
+    def tuned(kind: Any, channel: bool | None) -> Tuned:
+        return (
+            choose(prepared, kind, channel) if prepared else tune(train, kind, reference, every=1)
+        )
+
+    methods = {
+        "Raw": baseline(RawFilter(classes)),
+        f"Mean of {WINDOW}": baseline(MeanFilter(classes, WINDOW)),
+        f"Vote of {WINDOW}": baseline(VoteFilter(classes, WINDOW)),
+        "Ema": baseline(EmaFilter(classes, 0.9 ** (1 / step))),
+        "Hold": baseline(HoldFilter(classes), paper),
+        "Single": lambda: with_best_half_life(dict.fromkeys(sources, 1.0)),
+        "Multiple": lambda: with_best_half_life(paper),
+    }
+    if len(sources) == 1:  # they are Raw and Single
+        del methods["Hold"], methods["Multiple"]
+    for kind in ("dirichlet", "sticky"):
+        name = f"{kind.capitalize()}, tuned"
+        methods[name] = lambda kind=kind: tuned(kind, False).run  # type: ignore[misc]
+        if len(sources) > 1:
+            methods[f"{name}, channel"] = lambda kind=kind: tuned(kind, True).run  # type: ignore[misc]
+    methods["Tuned"] = lambda: tuned("auto", None).run
+    for kind in ("dirichlet", "sticky"):
+        name = f"{kind.capitalize()}, tuned{SMOOTHED}"
+        methods[name] = lambda kind=kind: tuned(kind, None).smooth  # type: ignore[misc]
+    methods[f"Tuned{SMOOTHED}"] = lambda: tuned("auto", None).smooth
+    return methods
+
+
+def _call(streams: Sequence[Recording], reference: str) -> float:
+    """Return the median time from one call of the reference to the next."""
+    gaps = [np.diff(rec.time[rec.observed(reference)]) for rec in streams]
+    return float(np.median(np.concatenate(gaps)))
+
+
+def _true_switches(streams: Sequence[Recording]) -> float:
+    counts = [
+        metrics.count_switches(rec.label[last], rec.time[last])
+        for rec in streams
+        if rec.label is not None
+        for last in [last_of_each_time(rec)]
+    ]
+    switches, hours = np.sum(counts, axis=0) if counts else (0.0, 0.0)
+    return float(switches / hours) if hours else float("nan")
+
+
+def _in_order(
+    name: str,
+    arrays: Sequence[Array],
+    recordings: Sequence[Recording],
+    streams: Sequence[Recording],
+    reference: str,
+) -> list[Array]:
+    """Return a method's probabilities in the order of the streams, after checks."""
+    if len(arrays) != len(recordings):
+        raise ValueError(
+            f"extra[{name!r}] has {len(arrays)} arrays of probabilities; give one for each of "
+            f"{len(recordings)} recordings"
+        )
+    by_recording: dict[int, list[Array]] = {}
+    for i, (array, rec) in enumerate(zip(arrays, recordings, strict=True)):
+        P = np.asarray(array, np.float64)
+        if P.shape != (len(rec), len(rec.classes)):
+            raise ValueError(
+                f"extra[{name!r}][{i}] has shape {P.shape}; its recording has "
+                f"{len(rec)} rows and {len(rec.classes)} classes"
+            )
+        bad = ~np.isfinite(P).all(axis=1)
+        if bad.any():
+            raise ValueError(
+                f"extra[{name!r}][{i}], row {int(bad.argmax())}: not finite; give probabilities"
+            )
+        by_recording.setdefault(id(rec), []).append(P)  # a recording may occur twice
+    if all(id(rec) in by_recording for rec in streams):
+        return [by_recording[id(rec)].pop(0) for rec in streams]
+    # The only recording with predictions of the reference was cut in two, early and late.
+    (whole,) = (by_recording[id(rec)][0] for rec in recordings if rec.observed(reference).any())
+    early, late = sorted(streams, key=lambda rec: float(rec.time[0]))
+    halves = {id(early): whole[: len(early)], id(late): whole[len(early) :]}
+    return [halves[id(rec)] for rec in streams]

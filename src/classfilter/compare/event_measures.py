@@ -1,0 +1,121 @@
+"""Rules for events on the same estimates: how many events, how right, how late."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .. import metrics
+from ..engine import Decoder, Recording, Rule, label_events, listed
+from ..events import EventRule, ThresholdRule
+from ..filters import VoteFilter
+from ..support.types import Array, Floats, Ints
+
+METHODS = ("Raw", "Hold", "Tuned", "Tuned, smoothed")
+"""The methods whose events are compared."""
+IOU = 0.5
+COSTS = (0.25, 1.0, 4.0)
+"""Of a change, in the time from one call of the reference to the next."""
+MAJORITY = 9
+"""Rows of which the most frequent class counts."""
+
+
+def event_rules(call: float, step: float, rule: EventRule | None) -> dict[str, Rule]:
+    """Return rules by name: simple ones, and the rule, or without one, the rule at some costs.
+
+    `call` is the time from one call of the reference to the next, `step` from row to row.
+    """
+    on, off = 8 * step, 3 * step  # as silero has them, in rows
+    rules: dict[str, Rule] = {
+        "argmax": EventRule(),
+        f"thresholds 0.5/0.35, {on:g} s on, {off:g} s off": ThresholdRule(
+            0.5, 0.35, min_duration=on, merge_gap=off
+        ),
+    }
+    if rule is not None:
+        return rules | {"rule": rule}
+    return rules | {f"cost {cost * call:g} s": EventRule(cost * call) for cost in COSTS}
+
+
+class EventCounts(NamedTuple):
+    """The sums behind the measures of one stream; those of several streams add up."""
+
+    found: float
+    true: float
+    predicted: float
+    late: float
+    right: float
+    rows: float
+    agreement: float
+    judged: float
+    hours: float
+
+
+def decide_all(
+    streams: Sequence[Recording],
+    probs: Mapping[str, Sequence[Array]],
+    scores: Sequence[Any],
+    rules: Mapping[str, Rule],
+) -> dict[str, list[EventCounts]]:
+    """Return the counts of each stream, by the names of method and rule."""
+    counts: dict[str, list[EventCounts]] = {}
+    for method, arrays in probs.items():
+        for rec, P, score in zip(streams, arrays, scores, strict=True):
+            P = np.asarray(P, np.float64)
+            voted = VoteFilter(rec.classes, MAJORITY).run(P)
+            for name, rule, rows in (
+                *((name, rule, P) for name, rule in rules.items()),
+                (f"majority of {MAJORITY}", EventRule(), voted),
+            ):
+                title = f"{method}: {name}"
+                counts.setdefault(title, []).append(count_events(rec, rows, rule, score))
+    return counts
+
+
+def count_events(rec: Recording, P: Array, rule: Rule, score: Any = None) -> EventCounts:
+    """Return the counts of a stream, by its labels or, where none judge, by `score`."""
+    decided = Decoder(rule, rec.classes, P.dtype).decide(rec.time, P)
+    label = _rows(rec.time, decided.start, decided.end, decided.k)
+    hours = (rec.time[-1] - rec.time[0]) / 3600 if len(rec) else 0.0
+    if score is not None:
+        agreed = score.of_class[np.arange(score.rows.size), label[score.rows]]
+        known = label[score.rows] >= 0
+        return EventCounts(
+            0, 0, len(decided.k), 0, 0, 0, float(agreed[known].sum()), float(known.sum()), hours
+        )
+    if rec.label is None or (rec.label < 0).all():  # nothing judges it
+        return EventCounts(0, 0, 0, 0, 0, 0, 0, 0, 0)
+    labelled = rec.label >= 0
+    scored = metrics.event_scores(label_events(rec), listed(None, rec, decided), iou=IOU)
+    late = scored.delay * scored.found if scored.found else 0.0
+    right = float((label == rec.label)[labelled].sum())
+    found = (float(scored.found), float(scored.true), float(scored.predicted), late)
+    return EventCounts(*found, right, float(labelled.sum()), 0.0, 0.0, hours)
+
+
+def _rows(time: Floats, start: Floats, end: Floats, k: Ints) -> Ints:
+    """Return the class of each row by the events, -1 where there is none."""
+    label = np.full(time.size, -1)
+    bounds = np.searchsorted(time, [start, end]).T
+    for (first, last), which in zip(bounds.tolist(), k.tolist(), strict=True):
+        label[first:last] = which
+    return label
+
+
+def event_values(columns: Mapping[str, Floats], sets: Ints) -> dict[str, Floats]:
+    """Return each measure of each set of streams, (sets,)."""
+    total = {key: column[sets].sum(axis=1) for key, column in columns.items()}
+    with np.errstate(divide="ignore", invalid="ignore"):
+        per_hour = {"events": total["predicted"] / total["hours"]}
+        if not columns["rows"].any():
+            return {"agreement": np.exp(total["agreement"] / total["judged"])} | per_hour
+        return {
+            "event_f1": 2 * total["found"] / (total["true"] + total["predicted"]),
+            "event_precision": total["found"] / total["predicted"],
+            "event_recall": total["found"] / total["true"],
+            "accuracy": total["right"] / total["rows"],
+            **per_hour,
+            "event_delay": total["late"] / total["found"],
+        }

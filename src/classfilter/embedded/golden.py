@@ -1,0 +1,250 @@
+"""Golden vectors: rows for the firmware's self-test, and what Python computes from them."""
+
+from __future__ import annotations
+
+import math
+import struct
+import zlib
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..pipeline import Chain
+from .rule import FirmwareRule
+
+
+def golden_events(
+    rules: Sequence[FirmwareRule | None], independent: bool, dt: Any, rows: Any
+) -> list[str]:
+    """Return the lines of golden.h: what the rules report of the self-test's rows.
+
+    `rows` are the filtered probabilities, of classes or of several labels at once.
+    """
+    scale, count, crc = _ticks_per_part(rules), 0, 0
+    if independent:
+        pairs = [np.column_stack([1 - on, on]) for on in rows.T]
+        streams = [_Stream(*part) for part in zip(rules, pairs, range(len(rules)), strict=True)]
+    else:
+        streams = [_Stream(rules[0], rows)]
+    now = 0
+    for row, step in enumerate(np.asarray(dt, float).tolist()):
+        now += int(step * 16) * scale
+        for stream in streams:
+            found, words = stream.words_of_row(now, row)
+            count, crc = count + found, zlib.crc32(words, crc)
+    for stream in streams:
+        found, words = stream.words_of_end()
+        count, crc = count + found, zlib.crc32(words, crc)
+    return [
+        f"#define CF_GOLDEN_TICKS {scale}u",
+        f"#define CF_GOLDEN_EVENTS {count}",
+        f"#define CF_GOLDEN_REPORTED 0x{crc:08x}u",
+    ]
+
+
+def _ticks_per_part(rules: Sequence[FirmwareRule | None]) -> int:
+    """Return how many ticks a sixteenth of the self-test's time unit takes.
+
+    A row of one unit then stands for about a quarter of what a change costs.
+    """
+    some = [one for one in rules if one is not None]
+    cost = float(np.median([x for one in some for x in one.numbers["enter"]]))
+    scale = cost / 64 if cost > 0 else 1 / some[0].tick / 16
+    gaps = [one.rule.max_gap / 40 for one in some if one.rule.max_gap is not None]
+    return max(1, min(round(min(scale, *gaps)) if gaps else round(scale), 200_000))
+
+
+class _Stream:
+    """A stream of the self-test: what is reported, as the words that the firmware adds up.
+
+    Of several labels at once, it is one of a `label`, which may have no rule.
+    """
+
+    def __init__(self, rule: FirmwareRule | None, rows: Any, label: int | None = None) -> None:
+        self._core = None if rule is None else rule.core()
+        self._rows, self._label = rows.astype(np.float32), label
+        self._state = b"" if self._core is None else self._core.start()
+        both = 0.0 if rule is None else sum(rule.rule.pad)
+        self._tiny = 0.5 / both if both else 0.0
+
+    def words_of_row(self, now: int, row: int) -> tuple[int, bytes]:
+        if self._core is None:
+            return 0, _packed([0, 0])
+        self._state, events = self._core.update(self._state, float(now), self._rows[row])
+        going_on = self._core.current(self._state)
+        words = [len(events)]
+        for event in events:
+            words += self._words(*event)
+        words += [0] if going_on is None else self._current(*going_on)
+        return len(events), _packed(words)
+
+    def words_of_end(self) -> tuple[int, bytes]:
+        if self._core is None:
+            return 0, b""
+        columns = [column.tolist() for column in self._core.finish(self._state)]
+        events = list(zip(*columns, strict=True))
+        return len(events), _packed([word for event in events for word in self._words(*event)])
+
+    def _current(self, label: int, start: float, mean: float, confirmed: bool) -> list[int]:
+        return [1 + confirmed, self._named(label), *self._time(start), _bits(mean)]
+
+    def _words(self, label: int, start: float, end: float, mean: float, forced: bool) -> list[int]:
+        times = (*self._time(start), *self._time(end))
+        return [self._named(label), *times, _bits(mean), int(forced)]
+
+    def _named(self, label: int) -> int:
+        return label if self._label is None else self._label
+
+    def _time(self, time: float) -> tuple[int, int]:
+        """Return the words of a tick: where pads meet between two ticks, of the earlier one.
+
+        That time is right but for rounding, which is far less than the least share of a tick.
+        """
+        high, low = divmod(math.floor(time + self._tiny), 2**32)
+        return low, high
+
+
+def _bits(mean: float) -> int:
+    return int(np.float32(mean).view(np.uint32))
+
+
+def _packed(words: Sequence[int]) -> bytes:
+    return struct.pack(f"<{len(words)}I", *words)
+
+
+Singles = NDArray[np.float32]
+ROWS, FULL, SEED = 3000, 8, 2024
+_STEPS = (1.0, 1.0, 1.0, 1.0, 5.0, 0.0, 0.0, 600.0)
+
+
+class Golden(NamedTuple):
+    """Synthetic predictions, as the firmware's self-test draws them, and the filter's results.
+
+    Attributes
+    ----------
+    source : list of str
+        The source of each row.
+    dt : ndarray (T,)
+        The time since the row before.
+    probs : ndarray (T, K)
+        The predictions.
+    filtered : ndarray (T, K)
+        The filtered probabilities.
+    state : ndarray (T, K or K + 1)
+        The filter's state after each row.
+    chosen : ndarray (T, 1), or (T, 0) without a policy
+        The index of the source that the policy chose.
+    policy : ndarray (T, N), or (T, 0)
+        The time since the last strong call, and the policy's state.
+    """
+
+    source: list[str]
+    dt: Singles
+    probs: Singles
+    filtered: Singles
+    state: Singles
+    chosen: Singles
+    policy: Singles
+
+
+def golden(config: Chain, rows: int = ROWS) -> Golden:
+    """Return synthetic predictions and the results of the filter, which is in float32."""
+    f, K, names = config.filter(), len(config.classes), config.sources
+    rule: Any = None if config.policy is None else config.policy.copy()
+    random, draw = _random_numbers(), _random_scores if config.independent else _random_row
+    sources, dt = [], np.zeros(rows, np.float32)
+    probs = np.zeros((rows, K), np.float32)
+    filtered, state, chosen, policy = np.zeros_like(probs), [], [], []
+    since, any_strong = np.float32(0), False
+    for i in range(rows):
+        index, dt[i], probs[i] = draw(random, K, len(names))
+        before = f.probs
+        if rule is not None:
+            elapsed = {rule.strong: float(since + dt[i])} if any_strong else {}
+            choice = names.index(rule.choose(before, elapsed))
+            chosen.append([choice])
+            index = index if next(random) % 4 == 0 else choice
+        source, beta, row = config.observe(names[index], probs[i])
+        sources.append(source)
+        filtered[i] = f.update(row, beta, float(dt[i]))
+        state.append(np.hstack(list(f.state)).astype(np.float32))
+        if rule is not None:
+            rule.called(source, row, before, float(dt[i]))
+            any_strong |= source == rule.strong
+            since = np.float32(0) if source == rule.strong else since + dt[i]
+            policy.append([since, *rule.state])
+    of_policy = [np.array(part, np.float32).reshape(rows, -1) for part in (chosen, policy)]
+    return Golden(sources, dt, probs, filtered, np.array(state), *of_policy)
+
+
+def _random_numbers() -> Iterator[int]:
+    seed = SEED
+    while True:
+        seed = (seed * 1664525 + 1013904223) % 2**32
+        yield seed >> 16
+
+
+def _random_row(random: Iterator[int], K: int, sources: int) -> tuple[int, float, Singles]:
+    """Return the index of a source, dt and probabilities: `make_row` of selftest.c."""
+    kind, top, step = next(random) % 16, next(random) % K, next(random) % 8
+    source = next(random) % sources
+    dt = next(random) % 1000 / 16 if step == 6 else _STEPS[step]
+    parts = np.zeros(K, np.int64)
+    for k in range(K):
+        part = next(random) % 256
+        part = 0 if kind == 1 else part * part // 1024 if kind > 3 else part
+        parts[k] = part + 64 * (k == top)
+    row = parts.astype(np.float32) / np.float32(parts.sum())
+    return source, dt, np.full(K, np.nan, np.float32) if kind == 0 else row
+
+
+def _random_scores(random: Iterator[int], labels: int, sources: int) -> tuple[int, float, Singles]:
+    """Return the same with scores of several labels: `make_row` of labels/selftest.c."""
+    kind, unseen, step = next(random) % 16, next(random) % labels, next(random) % 8
+    source = next(random) % sources
+    dt = next(random) % 1000 / 16 if step == 6 else _STEPS[step]
+    row = np.zeros(labels, np.float32)
+    for i in range(labels):
+        part = next(random) % 256
+        part = part // 128 * 255 if kind == 1 else part
+        row[i] = np.nan if kind == 0 or (kind == 2 and i == unseen) else np.float32(part) / 255
+    return source, dt, row
+
+
+def golden_header(config: Chain, rules: Sequence[FirmwareRule | None] = ()) -> str:
+    """Return the header with the results that the self-test compares with."""
+    vectors = golden(config)
+    defined = [
+        f"#define CF_GOLDEN_SEED {SEED}u",
+        f"#define CF_GOLDEN_ROWS {ROWS}",
+        f"#define CF_GOLDEN_FULL {FULL}",
+    ]
+    first = np.where(np.isnan(vectors.probs[:, 0]), np.float32(-1), vectors.probs[:, 0])
+    inputs = zlib.crc32(np.stack([vectors.dt, first], axis=1).astype("<f4").tobytes())
+    results = np.hstack([vectors.chosen, vectors.filtered, vectors.state, vectors.policy])
+    outputs = zlib.crc32(results.astype("<f4").tobytes())
+    columns = "CF_LABELS" if config.independent else "CF_CLASSES"
+    full = vectors.filtered[:FULL].view(np.uint32).tolist()
+    rows = ",\n".join(f"    {{{', '.join(f'0x{word:08x}u' for word in row)}}}" for row in full)
+    defined += [f"#define CF_GOLDEN_INPUTS 0x{inputs:08x}u"]
+    defined += [f"#define CF_GOLDEN_OUTPUTS 0x{outputs:08x}u"]
+    if any(rules):
+        defined += golden_events(rules, config.independent, vectors.dt, vectors.filtered)
+    macros = "\n".join(defined)
+    return f"""\
+/* Results of Python for the rows of selftest.c, in float32. Written by classfilter; do not edit. */
+#ifndef CF_GOLDEN_H
+#define CF_GOLDEN_H
+
+#include <stdint.h>
+
+{macros}
+
+/* The bits of the first filtered probabilities. */
+static const uint32_t cf_golden[CF_GOLDEN_FULL][{columns}] = {{
+{rows}}};
+
+#endif
+"""

@@ -1,0 +1,395 @@
+"""The settings of a filter as a header of C, cf_config.h."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .. import _core
+from .._version import __version__
+from ..filters import DirichletFilter, StickyFilter
+from ..pipeline import Chain, options
+from ..policy import Adaptive
+from .rule import FirmwareRule
+
+
+def table(name: str, numbers: Any) -> str:
+    """Write numbers as a constant array."""
+    listed = ", ".join(number(x) for x in np.asarray(numbers).ravel().tolist())
+    return f"static const float cf_config_{name}[] = {{{listed}}};"
+
+
+def number(x: float) -> str:
+    """Write a number so that a C compiler reads the same float, to the bit."""
+    digits = f"{np.float32(x):.9g}"
+    return f"{digits if re.search('[.e]', digits) else digits + '.0'}f"
+
+
+def quoted(value: str) -> str:
+    r"""Write text as a C string: bytes beyond ASCII by number, quotes and backslashes escaped."""
+    plain = range(32, 127)
+    return (
+        '"'
+        + "".join(
+            chr(b) if b in plain and chr(b) not in '"\\?' else f"\\{b:03o}" for b in value.encode()
+        )
+        + '"'
+    )
+
+
+def constants(prefix: str, names: Sequence[Any]) -> list[str]:
+    """Return the names of an enumeration, no two alike; some get a number."""
+    words = [f"{prefix}_{re.sub('[^A-Za-z0-9]', '_', str(name)).upper()}" for name in names]
+    unique = ["CF_CLASS_NAMES", "CF_LABEL_NAMES"]  # macros of the same header
+    for i, word in enumerate(words):
+        new, number = word, i
+        while new in unique or (new != word and new in words):
+            new, number = f"{word}_{number}", number + 1
+        unique.append(new)
+    return unique[2:]
+
+
+def comment(text: str) -> str:
+    """Write text so that it may stand in a comment."""
+    return re.sub(r"[^\x20-\x7e]|\*/|/\*", "?", text)
+
+
+def rule_macros(rules: Sequence[FirmwareRule | None]) -> list[str]:
+    """Return the macros of cf_config.h for the rules of a chain."""
+    some = [one for one in rules if one is not None]
+    numbers, tick = [one.numbers for one in some], some[0].tick
+    slow = [int(np.count_nonzero(of["min_duration"])) for of in numbers]
+    lines = [
+        "#define CF_EVENTS",
+        "#define CF_TICKS",
+        *(["#define CF_RULE cf_config_rule[0]"] if len(_unlike(rules)) == 1 else []),
+        f"#define CF_RULES {len(some)}",
+        f"#define CF_RULE_STATES {max(len(of['enter']) for of in numbers)}",
+        f"#define CF_RULE_SLOW {max(slow)}",
+        f"#define CF_RULE_NODES {some[0].nodes}",
+        f"#define CF_RULE_SLOTS {some[0].slots}",
+    ]
+    if round(1 / tick) * tick == 1:
+        lines += [f"#define CF_TICKS_PER_UNIT {round(1 / tick)}"]
+    if any(one.rule.max_duration is not None for one in some):
+        lines += ["#define CF_PIECES"]
+    for name in ("enter", "leave", "bias"):
+        values = {float(np.float32(x)) for of in numbers for x in of[name]}
+        if len(values) == 1:
+            lines += [f"#define CF_RULE_{name.upper()} {number(values.pop())}"]
+    return lines
+
+
+def rule_tables(rules: Sequence[FirmwareRule | None], independent: bool) -> list[str]:
+    """Return the tables of cf_config.h; labels of equal rules share theirs."""
+    unlike = _unlike(rules)
+    lines = [line for i, one in enumerate(unlike.values()) for line in _numbers(one, i)]
+    listed = ",\n    ".join(_fields(one, i) for i, one in enumerate(unlike.values()))
+    lines += [f"static const cf_events_f32 cf_config_rule[] = {{\n    {listed}}};"]
+    if not independent:
+        return lines
+    keys, place = list(unlike), itertools.count()
+    of_labels = [-1 if one is None else keys.index(_key(one)) for one in rules]
+    places = [-1 if one is None else next(place) for one in rules]
+    for name, values in (("rule_of", of_labels), ("events_of", places)):
+        lines += [f"static const short cf_config_{name}[] = {{{', '.join(map(str, values))}}};"]
+    return lines
+
+
+def _unlike(rules: Sequence[FirmwareRule | None]) -> dict[str, FirmwareRule]:
+    """Return the rules that differ in their numbers, by these."""
+    return {_key(one): one for one in rules if one is not None}
+
+
+def _key(of: FirmwareRule) -> str:
+    return repr({name: np.asarray(value).tolist() for name, value in of.numbers.items()})
+
+
+def _numbers(of: FirmwareRule, i: int) -> list[str]:
+    """Return the arrays of a rule, number i."""
+    numbers = of.numbers
+    reals = ", ".join(number(x) for name in ("enter", "leave", "bias") for x in numbers[name])
+    lengths = ", ".join(_time(x) for x in numbers["min_duration"])
+    ignored = ", ".join(str(int(x)) for x in numbers["ignore"])
+    return [
+        f"static const float cf_config_costs_{i}[] = {{{reals}}};",
+        f"static const cf_time cf_config_min_duration_{i}[] = {{{lengths}}};",
+        f"static const unsigned char cf_config_ignore_{i}[] = {{{ignored}}};",
+    ]
+
+
+def _fields(of: FirmwareRule, i: int) -> str:
+    numbers, states = of.numbers, len(of.numbers["enter"])
+    uncertain = numbers["min_probability"]
+    times = (
+        "max_gap",
+        "max_delay",
+        "max_duration",
+        "merge_gap",
+        "pad_before",
+        "pad_after",
+        "shift",
+    )
+    fields = [
+        "CF_CLASSES",
+        str(int(numbers["log"])),
+        number(numbers["floor"]),
+        number(0.0 if math.isnan(uncertain) else uncertain),
+        f"cf_config_costs_{i}",
+        f"cf_config_costs_{i} + {states}",
+        f"cf_config_costs_{i} + {2 * states}",
+        f"cf_config_min_duration_{i}",
+        f"cf_config_ignore_{i}",
+        *(_time(numbers[name]) for name in times),
+    ]
+    return f"{{{', '.join(fields)}}}"
+
+
+def _time(ticks: float) -> str:
+    return "CF_FOREVER" if ticks == math.inf else str(int(ticks))
+
+
+def channels_of(chain: Chain) -> list[str]:
+    """Return the sources that have a channel."""
+    return [name for name, channel in chain.channel.items() if channel is not None]
+
+
+def filters_of(config: Chain) -> Sequence[Any]:
+    """Return the filter; of several labels at once, that of each label."""
+    f = config.filter()
+    return f.filters if config.independent else [f]
+
+
+def is_tempered(config: Chain) -> bool:
+    """Return whether a filter has a temperature; where none has, there is no code for it."""
+    return any(np.float32(f.temperature) != 1 for f in filters_of(config))
+
+
+def config_header(config: Chain, name: str, rules: Sequence[FirmwareRule | None] = ()) -> str:
+    """Return the header with all settings as constants."""
+    sources = list(config.beta)  # type: ignore[arg-type]
+    macros, tables = (_of_labels if config.independent else _of_classes)(config, sources)
+    if channels_of(config):
+        macros += ["#define CF_CHANNELS"]
+    if is_tempered(config):
+        macros += ["#define CF_TEMPERED"]
+    if not any(options(f).get("anchor", 0.0) > 0 for f in filters_of(config)):
+        macros += ["#define CF_NO_ANCHOR"]
+    if config.policy is not None:
+        macros += _policy_macros(config.policy, sources)
+        tables += _policy_table(config.policy)
+    if any(rules):
+        macros += rule_macros(rules)
+        tables += rule_tables(rules, config.independent)
+    lines = [
+        f"/* Written by classfilter {__version__} from {comment(name)}; do not edit. */",
+        "#ifndef CF_CONFIG_H",
+        "#define CF_CONFIG_H",
+        "",
+        "#undef CF_SMALL",
+        "#define CF_SMALL",
+        *macros,
+        f"#define CF_SCRATCH {_scratch(macros)}(CF_CLASSES)",
+        "",
+        "#ifdef CF_TABLES",
+        '#include "core/cf.h"',
+        "",
+        *tables,
+        "#endif",
+        "",
+        "#endif",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def _scratch(macros: list[str]) -> str:
+    """Return the macro of core/cf.h for the floats that an update works on."""
+    if "#define CF_DIRICHLET" in macros:
+        return "CF_DIRICHLET_SCRATCH"
+    return "CF_STICKY_SCRATCH" if "#define CF_RATES" in macros else "CF_STICKY_SCRATCH_STAY"
+
+
+def _of_classes(config: Chain, sources: list[str]) -> tuple[list[str], list[str]]:
+    """Return macros and tables of classes that exclude each other."""
+    f, beta = config.filter(), config.beta
+    assert isinstance(beta, dict)
+    of_filter = filter_tables(f)
+    macros = [
+        f"#define CF_CLASSES {len(f.classes)}",
+        *_names("CF_CLASS", f.classes),
+        *_sources(sources, list(beta.values())),
+        *of_filter.macros,
+    ]
+    tables = [*of_filter.tables]
+    if of_filter.start != "cf_config_start":
+        tables += [f"#define cf_config_start {of_filter.start}"]
+    tables += [
+        f"static const {of_filter.kind} cf_config_filter = {of_filter.fields};",
+        table("beta", list(beta.values())),
+    ]
+    tables += _temperatures(config, [f])
+    channels = [config.channel[source] for source in sources] if channels_of(config) else []
+    return macros, tables + _channels(channels)
+
+
+def _of_labels(config: Chain, sources: list[str]) -> tuple[list[str], list[str]]:
+    """Return macros and tables of several labels at once; labels of equal settings share a filter.
+
+    Weights and channels stand by source, then by label.
+    """
+    lanes: list[Any] = [config.lane(label) for label in config.classes]
+    settings = [repr(options(lane.filter())) for lane in lanes]
+    unlike = list(dict.fromkeys(settings))
+    of_filters = [lanes[settings.index(one)].filter() for one in unlike]
+    filters = [filter_tables(f, f"_{i}") for i, f in enumerate(of_filters)]
+    weights = [lane.beta[source] for source in sources for lane in lanes]
+    kinds = list(dict.fromkeys(macro for f in filters for macro in f.macros))
+    if "#define CF_RATES" in kinds:
+        kinds = ["#define CF_RATES"]
+    macros = [
+        f"#define CF_LABELS {len(lanes)}",
+        *_names("CF_LABEL", config.classes),
+        "#define CF_CLASSES 2",
+        *_sources(sources, weights),
+        *kinds,
+    ]
+    tables = [line for f in filters for line in f.tables]
+    fields, starts = ",\n    ".join(f.fields for f in filters), ", ".join(f.start for f in filters)
+    tables += [
+        f"static const {filters[0].kind} cf_config_filter[] = {{\n    {fields}}};",
+        f"static const float *const cf_config_start[] = {{{starts}}};",
+        f"static const unsigned short cf_config_filter_of[] = "
+        f"{{{', '.join(str(unlike.index(one)) for one in settings)}}};",
+        table("beta", weights),
+    ]
+    tables += _temperatures(config, of_filters)
+    channels = [lane.channel[source] for source in sources for lane in lanes]
+    return macros, tables + _channels(channels if channels_of(config) else [])
+
+
+def _temperatures(config: Chain, filters: Sequence[Any]) -> list[str]:
+    """Return the table of what each filter's temperature is, where one has any."""
+    each = [f.temperature for f in filters]
+    return [table("temperature", each)] if is_tempered(config) else []
+
+
+def _names(prefix: str, names: Sequence[Any]) -> list[str]:
+    return [
+        f"#define {prefix}_NAMES {{{', '.join(quoted(str(name)) for name in names)}}}",
+        f"enum {{ {', '.join(constants(prefix, names))} }};",
+    ]
+
+
+def _sources(sources: list[str], weights: list[float]) -> list[str]:
+    macros = [
+        f"#define CF_SOURCES {len(sources)}",
+        f"enum {{ {', '.join(constants('CF_SOURCE', sources))} }};",
+    ]
+    return [*macros, "#define CF_UNIT_WEIGHTS"] if set(weights) <= {0.0, 1.0} else macros
+
+
+class FilterTables(NamedTuple):
+    """A filter in C: its structure, macros, tables, fields, and the name of its start."""
+
+    kind: str
+    macros: list[str]
+    tables: list[str]
+    fields: str
+    start: str
+
+
+def filter_tables(f: Any, suffix: str = "") -> FilterTables:
+    """Return a filter in C; `suffix` ends the names of its tables."""
+    return (_dirichlet if isinstance(f, DirichletFilter) else _sticky)(f, suffix)
+
+
+def _dirichlet(f: DirichletFilter, suffix: str) -> FilterTables:
+    settings = options(f)
+    anchored = settings["anchor"] > 0
+    state = [settings["prior_weight"], *settings["prior"]]
+    tables = []
+    if anchored:
+        of_weight_one = DirichletFilter(f.classes, **settings | {"prior_weight": 1.0})
+        tables += [table(f"prior_nu{suffix}", of_weight_one.nu)]
+    log_gamma = _core.log(np.array([f.gamma], np.float32))[0] if np.float32(f.gamma) > 0 else 0.0
+    numbers = [f.gamma, settings["floor"], settings["anchor"], settings["max_concentration"]]
+    fields = [
+        "CF_CLASSES",
+        *map(number, numbers),
+        str(int(settings["estimate"] == "mean")),
+        number(settings["tolerance"]),
+        str(int(settings["bounded"])),
+        number(log_gamma),
+        number(f._bound),
+        f"cf_config_prior_nu{suffix}" if anchored else "NULL",
+    ]
+    macros = ["#define CF_DIRICHLET", "#define CF_NO_RATES"]
+    tables += [table(f"start{suffix}", state)]
+    start, listed = f"cf_config_start{suffix}", f"{{{', '.join(fields)}}}"
+    return FilterTables("cf_dirichlet_f32", macros, tables, listed, start)
+
+
+def _sticky(f: StickyFilter, suffix: str) -> FilterTables:
+    log_stay, fastest, numbers, rates = f._prepared
+    macros = ["#define CF_RATES" if rates is not None else "#define CF_NO_RATES"]
+    tables = [] if rates is None else [table(f"rates{suffix}", rates)]
+    fields = [
+        "CF_CLASSES",
+        number(1.0 if f.stay is None else f.stay),
+        number(f.floor),
+        "NULL" if rates is None else f"cf_config_rates{suffix}",
+        number(log_stay),
+        number(fastest),
+        f"cf_config_table{suffix}",
+    ]
+    read = numbers[:2]  # with CF_SMALL the core has the least probability as a constant
+    tables += [table(f"table{suffix}", read)]
+    start, listed = f"cf_config_table{suffix}", f"{{{', '.join(fields)}}}"
+    return FilterTables("cf_sticky_f32", macros, tables, listed, start)
+
+
+def _channels(channels: Sequence[Any]) -> list[str]:
+    """Return the tables of channels, some of them None; equal ones share theirs."""
+    lines: list[str] = []
+    fields: list[str] = []
+    known: dict[str, int] = {}
+    for channel in channels:
+        if channel is None:
+            fields.append("{0, NULL, NULL}")
+            continue
+        matrix, prior = channel.logarithms
+        key = repr((matrix.tolist(), prior.tolist()))
+        if key not in known:
+            i = known[key] = len(known)
+            lines += [table(f"log_matrix_{i}", matrix), table(f"log_prior_{i}", prior)]
+        i = known[key]
+        fields.append(f"{{CF_CLASSES, cf_config_log_prior_{i}, cf_config_log_matrix_{i}}}")
+    if not fields:
+        return []
+    listed = ",\n    ".join(fields)
+    return [*lines, f"static const cf_channel_f32 cf_config_channel[] = {{\n    {listed}}};"]
+
+
+def _policy_macros(policy: Any, sources: Sequence[str]) -> list[str]:
+    names = dict(zip(sources, constants("CF_SOURCE", sources), strict=True))
+    lines = ["#define CF_POLICY"]
+    for role in ("strong", "weak"):
+        lines += [f"#define CF_{role.upper()} {names[getattr(policy, role)]}"]
+    if isinstance(policy, Adaptive):
+        return [*lines, "#define CF_ADAPTIVE"]
+    if policy.every is not None:
+        return [*lines, f"#define CF_EVERY {policy.every}u"]
+    return [*lines, f"#define CF_SECONDS {number(policy.seconds)}"]
+
+
+def _policy_table(policy: Any) -> list[str]:
+    if not isinstance(policy, Adaptive):
+        return []
+    fields = [str(x) if isinstance(x, int) else number(x) for x in policy._prepared]
+    return [f"static const cf_adaptive_f32 cf_config_policy = {{{', '.join(fields)}}};"]

@@ -1,0 +1,140 @@
+"""The rule for events in firmware: times in ticks of the device's clock, memory of a fixed size."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from .. import _core
+from ..errors import ArgumentError
+from ..events import EventRule
+from ..inputs import duration, lane_names
+from ..pipeline import Chain
+
+TICK = 0.001
+NODES = 16
+MOST_TICKS = 2**29
+"""Limits are shorter, CF_TICKS_MOST: then a rule with times as float64 decides the same."""
+MOST_SLOTS = 8192
+_SPANS = ("max_gap", "max_delay", "max_duration", "shift")
+
+
+class FirmwareRule(NamedTuple):
+    """A rule whose times are ticks.
+
+    Attributes
+    ----------
+    rule : EventRule
+        The rule; its durations are whole numbers of ticks.
+    names : tuple of str
+        The classes.
+    tick : float
+        The length of a tick, in the unit of the settings.
+    nodes, slots : int
+        The memory: closed segments, and rows at which a class may have been entered.
+    """
+
+    rule: EventRule
+    names: tuple[str, ...]
+    tick: float
+    nodes: int
+    slots: int
+
+    @property
+    def numbers(self) -> dict[str, Any]:
+        """The settings as the core has them."""
+        return self.rule.numbers(self.names)
+
+    def core(self) -> Any:
+        """Return the rule of Python's core in float32, with as much memory as the firmware."""
+        numbers = {**self.numbers, "max_duration": math.inf}  # the firmware divides on request
+        return _core.EventRule(len(self.names), True, **numbers, nodes=self.nodes, slots=self.slots)
+
+
+def firmware_rules(chain: Chain, tick: Any = TICK, step: Any = None) -> list[FirmwareRule | None]:
+    """Return the rule of a chain in ticks: one, or one for each of several labels at once.
+
+    None stands for a label without events. A duration that is no whole number of ticks is rounded,
+    with a warning. `step`, the shortest time between two rows, is needed for minimum durations:
+    memory has to hold the rows of the longest one.
+    """
+    length = _positive("tick", tick)
+    if step is not None:
+        _positive("step", step)
+    rule = chain.rule
+    if not isinstance(rule, EventRule):
+        return []
+    rule.check(chain.classes, chain.independent)
+    in_ticks, names = _in_ticks(rule, length), tuple(map(str, chain.classes))
+    lanes = [(in_ticks, names)]
+    if chain.independent:
+        lanes = [(in_ticks.lane(name), lane_names(name)) for name in names]
+    longest = max(float(max(one.numbers(of)["min_duration"])) for one, of in lanes)
+    slots = _slots(longest, length, step) if longest > 0 else 0
+    rules = [FirmwareRule(one, of, length, NODES, slots) for one, of in lanes]
+    return [
+        None if chain.independent and name in rule.ignore else one
+        for name, one in zip(names, rules, strict=False)
+    ]
+
+
+def _positive(name: str, given: Any) -> float:
+    """Return a duration, which must be positive."""
+    length = duration(name, given)
+    if not 0 < length < math.inf:
+        raise ArgumentError(name, given, rule="it must be positive and finite")
+    return length
+
+
+def _slots(longest: float, tick: float, step: Any) -> int:
+    if step is None:
+        raise ArgumentError(
+            "step", None, "is not given, but the rule has a minimum duration",
+            "memory has to hold the rows that the longest one spans",
+            "give the shortest time between two rows",
+        )  # fmt: skip
+    slots = math.ceil(longest * tick / _positive("step", step) - 1e-9) + 2
+    if slots > MOST_SLOTS:
+        raise ArgumentError(
+            "step", step, f"makes the longest minimum duration span {slots} rows, but it is {{}}",
+            f"the memory is for at most {MOST_SLOTS}", "give a shorter minimum duration",
+        )  # fmt: skip
+    return slots
+
+
+def _in_ticks(rule: EventRule, tick: float) -> EventRule:
+    """Return a rule with a tick as its unit."""
+
+    def cost(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {name: one / tick for name, one in value.items()}
+        return value / tick
+
+    def span(name: str, value: Any) -> Any:
+        if isinstance(value, dict):
+            return {label: _whole(name, one, tick) for label, one in value.items()}
+        return value if value is None else _whole(name, value, tick)
+
+    changes = {name: cost(getattr(rule, name)) for name in ("change_cost", "leave_cost")}
+    spans = ("min_duration", "merge_gap", *_SPANS)
+    changes |= {name: span(name, getattr(rule, name)) for name in spans}
+    changes["pad"] = tuple(_whole("pad", side, tick) for side in rule.pad)
+    return replace(rule, **changes)
+
+
+def _whole(name: str, length: float, tick: float) -> float:
+    """Return a duration as a whole number of ticks."""
+    ticks = float(round(length / tick))
+    if ticks >= MOST_TICKS or (ticks == 0 and length > 0):
+        rule = f"it must be from 1 to 2^29 - 1 ticks of {tick!r}, or 0"
+        remedy = f"give a {'longer' if ticks else 'shorter'} tick"
+        raise ArgumentError(name, length, rule=rule, remedy=remedy)
+    if abs(ticks * tick - length) > 1e-9 * length:
+        warnings.warn(
+            f"{name} is {length!r}, which is no whole number of ticks of {tick!r}; the firmware "
+            f"has {ticks * tick:.9g}",
+            stacklevel=5,
+        )
+    return ticks

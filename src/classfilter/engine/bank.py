@@ -1,0 +1,336 @@
+"""A bank: many streams with the settings of one filter, updated at once."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, Generic
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .. import _core
+from ..errors import ArgumentError
+from ..filters import (
+    DirichletFilter,
+    FilterType,
+    StreamRows,
+    StreamRunner,
+    pack_state,
+    stable_argsort,
+    unpack_state,
+)
+from ..inputs import for_filter, predictions
+from ..pipeline import DEFAULT_SOURCE, Chain
+from ..support.arrays import as_plain
+from ..support.types import Array, Confidence
+from ..support.validation import factorize, source_names
+from . import store
+from .lock import new_lock
+from .streams import Columns
+
+
+class Bank(Generic[FilterType]):
+    """N streams with the settings of one filter, each with its own state.
+
+    It equals N filters to the bit. The Dirichlet and the sticky filter compute many streams in one
+    call into C. Several threads may use one bank: each call waits for the one before.
+
+    Parameters
+    ----------
+    filter : Filter or Chain
+        Its settings, and its state as the initial state of every stream. A chain brings the
+        weights and the channels of its sources: see `update`.
+    streams : int
+        The number of streams, N.
+
+    Examples
+    --------
+    >>> import classfilter as cf
+    >>> bank = cf.Bank(cf.DirichletFilter(["walk", "sit"]), streams=3)
+    >>> bank.update([[0.9, 0.1], [0.5, 0.5], [0.2, 0.8]]).argmax(axis=1)
+    array([0, 0, 1])
+    >>> bank.update([[0.1, 0.9]], rows=[2]).round(2)  # only the last stream
+    array([[0., 1.]])
+    """
+
+    def __init__(self, filter: FilterType | Chain, streams: int) -> None:  # noqa: A002
+        if hasattr(self, "_lock"):  # others may be using it, in another thread
+            raise RuntimeError("the bank was initialised before: make a new one")
+        if streams < 0:
+            raise ValueError(f"streams is {streams}; it must not be negative")
+        chain = filter if isinstance(filter, Chain) else None
+        fresh: Any = filter.filter() if isinstance(filter, Chain) else filter.copy()
+        start = pack_state(fresh.state, getattr(fresh, "dtype", np.dtype(np.float64)))
+        self.__setstate__((fresh, start, np.tile(start, (streams, 1)), chain))
+
+    def __getstate__(self) -> tuple[FilterType, Array, Array, Chain | None]:
+        with self._lock:
+            return self._filter, self._start, self._states.copy(), self._chain
+
+    def __setstate__(self, state: tuple[FilterType, Array, Array, Chain | None]) -> None:
+        self._filter, self._start, self._states, self._chain = state
+        self._settings = self._chain or Chain(self._filter)
+        self._classes = len(self._filter.classes)
+        self._independent = self._settings.independent
+        self._single = bool(self._start.dtype == np.float32)
+        self._runner = StreamRunner(self._filter)
+        self._lock = new_lock()
+
+    def __len__(self) -> int:
+        return len(self._states)
+
+    @property
+    def classes(self) -> tuple[Any, ...]:
+        """The classes, in the order of the probabilities."""
+        return self._filter.classes
+
+    @property
+    def eta(self) -> NDArray[Any]:
+        """Of Dirichlet filters: how many observations each state is worth, shape (N,)."""
+        return self._column("eta", 0)
+
+    @property
+    def alpha(self) -> NDArray[Any]:
+        """Of Dirichlet filters: parameters of the distributions, shape (N, K)."""
+        return self._column("alpha", slice(1, None))
+
+    def _column(self, name: str, columns: Any) -> Array:
+        if not isinstance(self._filter, DirichletFilter):
+            raise AttributeError(f"a bank of {type(self._filter).__name__} has no {name}")
+        with self._lock:
+            return self._states[:, columns].copy()
+
+    def update(
+        self,
+        probs: Any,
+        beta: ArrayLike | None = None,
+        dt: ArrayLike = 1.0,
+        *,
+        rows: ArrayLike | None = None,
+        source: ArrayLike | None = None,
+        confidence: Confidence | None = None,
+        threads: int | None = None,
+    ) -> NDArray[Any]:
+        """Update each stream, or some of them, with one observation.
+
+        Parameters
+        ----------
+        probs : array_like, shape (N, K), or (M, K) with `rows`; dataframe or list of mappings
+            One observation per stream, in the order of the classes or by their names; a row of NaN
+            only lets time pass. Or classes, shape (N,) or (M,).
+        beta, dt : float or array_like, shape (N,) or (M,)
+            As in the filter's `update`. By default `beta` is 1, or the weight of the source.
+        rows : array_like of int, shape (M,), optional
+            The streams that the observations belong to, none twice; by default all.
+        source : str or array_like of str, shape (N,) or (M,), optional
+            Of a bank of a chain: the source of all observations, or of each one, whose weight and
+            channel are used. Needed where it has several.
+        confidence : float or array_like, shape (N,) or (M,), optional
+            Of classes: how probable each is; see `Tracker.update`.
+        threads : int, optional
+            The number of threads that share the rows; by default that of processors. The results
+            are the same to the bit. Filters in Python take one.
+
+        Returns
+        -------
+        ndarray, shape (N, K) or (M, K)
+            The filtered class probabilities. An invalid row raises ValueError, and nothing changes.
+        """
+        if threads is not None and threads < 1:
+            raise ValueError(f"threads is {threads}; it must be at least 1")
+        # Arguments may run anyone's code while they become arrays: that comes before the lock.
+        probs, beta = self._observed(probs, beta, source, confidence)
+        s, weights, times, which = self._as_batch(probs, beta, dt, rows)
+        with self._lock:
+            states = self._states
+            out = self._check_batch(len(states), s, weights, times, which)
+            stream_rows = StreamRows(s, weights, times, None, None, which)
+            after = self._runner.run(states, stream_rows, out, threads)
+            if which is None:
+                self._states = after
+            else:
+                _core.commit(states, None, which, after, None)
+        return out
+
+    def _as_batch(self, probs: Any, beta: Any, dt: Any, rows: Any) -> tuple[Any, Any, Any, Any]:
+        """Return all arguments as arrays; only here can an argument run anyone's code."""
+        if not self._independent:
+            return _core.as_batch(self._classes, self._single, probs, beta, dt, rows)
+        dtype = self._start.dtype
+        which = None if rows is None else _core.as_streams(rows)
+        s, weights, times = (np.asarray(x, dtype, order="C") for x in (probs, beta, dt))
+        for name, column in {"beta": weights, "dt": times}.items():
+            if column.shape not in ((), (len(s),)) and not (
+                name == "beta" and column.shape == s.shape[:2]
+            ):
+                rule = f"it must be a number, or one per row, ({len(s)},)"
+                raise ArgumentError(name, column.shape, "has shape {}", rule)
+        return s, weights, times, which
+
+    def _check_batch(self, streams: int, s: Array, weights: Any, times: Any, which: Any) -> Array:
+        """Raise unless the rows fit so many streams; return memory for the results."""
+        if not self._independent:
+            return _core.check_batch(streams, self._single, s, weights, times, which)
+        expected = streams if which is None else len(which)
+        if len(s) != expected:
+            rule = f"it must have one per stream, {expected}"
+            raise ArgumentError("probs", len(s), "has {} rows", rule)
+        if which is not None:
+            _core.check_streams(which, streams)
+        return np.empty(s.shape[:2], s.dtype)
+
+    def _observed(
+        self,
+        probs: Any,
+        beta: ArrayLike | None,
+        source: ArrayLike | None,
+        confidence: Confidence | None,
+    ) -> tuple[ArrayLike, ArrayLike]:
+        """Return rows and weights, by their sources."""
+        if self._chain is None:
+            if source is not None:
+                raise ValueError(
+                    f"source is {source!r}, but the bank has no weights of sources; make it of a "
+                    "chain, or give beta"
+                )
+            if self._independent:
+                rows = predictions(probs, self.classes, confidence, independent=True).probs
+                return rows, 1.0 if beta is None else beta
+            probs = as_plain(probs)
+            plain = isinstance(probs, np.ndarray) and probs.ndim == 2 and confidence is None
+            rows = probs if plain else for_filter(probs, self.classes, confidence)
+            return rows, 1.0 if beta is None else beta
+        chain, how = self._chain, {"independent": self._independent}
+        rows, hard = predictions(probs, chain._names, confidence, **how)
+        if source is None:
+            if len(chain.sources) > 1:
+                raise ValueError(
+                    f"source is not given, and the filter has weights for {chain.sources}; name "
+                    "the source of each row, or one for all"
+                )
+            source = chain.sources[0] if chain.sources else DEFAULT_SOURCE
+        names = factorize(source_names(source, len(rows)).tolist())
+        if len(names.codes) != len(rows):
+            raise ValueError(
+                f"source has {len(names.codes)} entries, but probs has {len(rows)} rows"
+            )
+        observed, weights = chain.observe_rows(names, rows, hard)
+        return observed, weights if beta is None else beta
+
+    def run(
+        self,
+        probs: Any,
+        beta: ArrayLike | None = None,
+        dt: ArrayLike = 1.0,
+        *,
+        rows: ArrayLike,
+        source: ArrayLike | None = None,
+        confidence: Confidence | None = None,
+        threads: int | None = None,
+    ) -> NDArray[Any]:
+        """Update streams with many observations, in their order.
+
+        Parameters
+        ----------
+        probs : array_like, shape (M, K) or (M,), dataframe or list of mappings
+            The observations, as in `update`; a row of NaN only lets time pass.
+        beta, dt : float or array_like, shape (M,)
+            As in the filter's `run`; `dt` is the time since the observation of the same stream
+            before.
+        rows : array_like of int, shape (M,)
+            The stream that each observation belongs to; any of them many times.
+        source, confidence, threads
+            As in `update`.
+
+        Returns
+        -------
+        ndarray, shape (M, K)
+            The filtered class probabilities, to the bit as by `update` for each observation in
+            turn. An invalid row raises ValueError, and nothing changes.
+        """
+        if threads is not None and threads < 1:
+            raise ValueError(f"threads is {threads}; it must be at least 1")
+        probs, beta = self._observed(probs, beta, source, confidence)
+        s, weights, times, _ = self._as_batch(probs, beta, dt, None)
+        streams = np.atleast_1d(np.asarray(rows))
+        if streams.shape != (len(s),) or streams.dtype.kind not in "iu":
+            raise ValueError(
+                f"rows has shape {streams.shape} and type {streams.dtype}; it must be the stream "
+                f"number of each of the {len(s)} observations"
+            )
+        with self._lock:
+            out = self._check_batch(len(s), s, weights, times, None)
+            outside = (streams < 0) | (streams >= len(self))
+            if outside.any():
+                raise ValueError(
+                    f"rows names stream {streams[outside][0]}; the bank has streams 0 to "
+                    f"{len(self) - 1}"
+                )
+            used, codes = np.unique(streams, return_inverse=True)
+            order, counts = stable_argsort(codes), np.bincount(codes, minlength=len(used))
+            stream_rows = StreamRows(s, weights, times, order, counts, used)
+            after = self._runner.run(self._states, stream_rows, out, threads)
+            _core.commit(self._states, None, used, after, None)
+        return out
+
+    def filter(self, stream: int) -> FilterType:
+        """Return a new filter in the state of one stream."""
+        with self._lock:
+            filter_, state = (
+                self._filter.copy(),
+                unpack_state(self._filter, self._states[stream].copy()),
+            )
+        filter_.state = state
+        return filter_
+
+    def reset(self, rows: ArrayLike | None = None) -> None:
+        """Return all streams, or some, to the state before any data."""
+        which = None if rows is None else _core.as_streams(rows)
+        with self._lock:
+            if which is not None:
+                _core.check_streams(which, len(self))
+            self._states[slice(None) if which is None else which] = self._start
+
+    def add(self, streams: int) -> range:
+        """Add new streams at the end; return their numbers."""
+        if streams < 0:
+            raise ValueError(f"streams is {streams}; it must not be negative")
+        with self._lock:
+            first = len(self)
+            self._states = np.concatenate([self._states, np.tile(self._start, (streams, 1))])
+            return range(first, len(self))
+
+    def drop(self, rows: ArrayLike) -> None:
+        """Remove streams; the numbers of those after them decrease."""
+        which = _core.as_streams(rows)
+        with self._lock:
+            _core.check_streams(which, len(self))
+            self._states = np.delete(self._states, which, axis=0)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write all states to one file, complete or not at all; `load` reads it."""
+        with self._lock:
+            states = self._states.copy()
+        times = np.full((3, len(states)), np.nan)
+        extra, events = np.full((2, len(states)), None, object)
+        columns = Columns(states, times[0], times[1], times[2], extra, events)
+        store.write(path, store.Saved("bank", self._settings, None, columns, {}, {}))
+
+    def load(self, path: str | os.PathLike[str]) -> None:
+        """Replace all streams by those of a file that `save` wrote, of a bank of equal settings."""
+        otherwise = "not a saved bank; give a file that save wrote"
+        saved = store.read(path, "bank", otherwise, self._settings)
+        with store.damaged(path):
+            self._replace_states(saved.columns.states)
+
+    def _replace_states(self, states: Array) -> None:
+        if states.dtype != self._start.dtype:
+            raise ValueError(f"it holds {states.dtype}, the bank {self._start.dtype}")
+        if states.ndim != 2 or states.shape[1:] != self._start.shape:
+            raise ValueError(
+                f"it has states of shape {states.shape}; a stream of the bank has "
+                f"{len(self._start)} numbers, shape (N, {len(self._start)})"
+            )
+        with self._lock:
+            self._runner.check_states(states)
+            self._states = states

@@ -1,0 +1,95 @@
+"""What a policy knows of one stream of a tracker."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from copy import copy
+from typing import Any
+
+import numpy as np
+
+from ..pipeline import from_builtin, to_builtin
+from ..policy import Policy
+from ..support.types import Array
+from ..support.validation import Factorized
+from .label_policy import least_certain, most_contradicted
+from .rows import Taken
+from .store import finite
+
+
+class Calls:
+    """The policy of one stream, the last estimate, and when each source was called last.
+
+    Parameters
+    ----------
+    policy : Policy
+        Copied; its state counts.
+    estimate : ndarray (K,)
+        That of the filter before any call.
+    by_label : bool
+        Whether the policy sees the label that is least certain, of several labels at once.
+    """
+
+    __slots__ = ("by_label", "estimate", "last", "policy")
+
+    def __init__(self, policy: Policy, estimate: Array, by_label: bool = False) -> None:
+        self.policy, self.estimate, self.by_label = policy.copy(), estimate, by_label
+        self.last: dict[str, float] = {}
+
+    def copy(self) -> Calls:
+        """Return an independent copy."""
+        new = copy(self)
+        new.policy, new.last = self.policy.copy(), dict(self.last)
+        return new
+
+    def note(self, source: str, at: float, observation: Any, estimate: Array, dt: float) -> None:
+        """Take note of a call, and of the estimate after it."""
+        row, before = np.asarray(observation), self.estimate
+        if self.by_label:
+            row, before = most_contradicted(row, before), least_certain(before)
+        self.policy.called(source, row, before, dt)
+        self.estimate = estimate.copy()  # the caller may change its own, or have it in a batch
+        self.last[source] = at
+
+    def next_source(self, at: float) -> str:
+        """Return the source that the policy chooses."""
+        since = {name: at - last for name, last in self.last.items()}
+        seen = least_certain(self.estimate) if self.by_label else self.estimate
+        return self.policy.choose(seen, since)
+
+    def saved(self) -> tuple[Any, list[float], dict[str, float]]:
+        """Return all of it, for a file."""
+        return to_builtin(self.policy.state), self.estimate.tolist(), dict(self.last)
+
+    def restored(self, saved: tuple[Any, list[float], dict[str, float]]) -> Calls:
+        """Return what `saved` returned, on a new one."""
+        state, estimate, last = saved
+        new = self.copy()
+        new.policy.state = from_builtin(state, self.policy.state)
+        new.estimate = np.array(estimate, self.estimate.dtype)
+        if new.estimate.shape != self.estimate.shape or not np.isfinite(new.estimate).all():
+            raise ValueError(f"the estimate of a stream is {estimate!r}")
+        new.last = {str(source): finite(at) for source, at in dict(last).items()}
+        return new
+
+
+def calls_after(
+    before: list[Any],
+    new: Callable[[], Calls],
+    stream: Factorized,
+    source: Factorized,
+    time: Array,
+    observed: Array,
+    taken: Taken,
+) -> Array:
+    """Return what the policy knows of each stream after many rows; `before` stays as it is."""
+    after = np.full(len(before), None, object)
+    called = [source.categories[code] for code in source.codes.tolist()]
+    dt, begins = taken.dt.tolist(), taken.begins.tolist()
+    for row, (i, at) in enumerate(zip(stream.codes.tolist(), time.tolist(), strict=True)):
+        if begins[row]:
+            after[i] = new()
+        elif after[i] is None:
+            after[i] = before[i].copy()
+        after[i].note(called[row], at, observed[row], taken.estimates[row], dt[row])
+    return after

@@ -1,0 +1,398 @@
+"""The table of streams: the slot of each name, and what is known of it, in columns."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections import OrderedDict
+from collections.abc import Hashable, Iterable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .. import _core
+from ..errors import RowError
+from ..inputs import positive_duration
+from ..support.types import Array, Duration, Floats, Ints
+from .lock import new_lock
+from .packed import StreamRow
+
+SPARE = 64
+"""So many streams at least are made room for at once."""
+WITNESSES = 3
+"""So many streams, or all where there are fewer, must agree on a time far from the clock."""
+MAX_STRAYS = 8
+
+
+class JumpError(RowError):
+    """A time is too far ahead of the row before of its stream."""
+
+
+class Columns(NamedTuple):
+    """What is known of each stream, by slot.
+
+    Attributes
+    ----------
+    states : ndarray (N, S)
+        The numbers of the filter's state.
+    times : ndarray of float64 (N,)
+        The time of the last row; NaN before the first.
+    seen : ndarray of float64 (N,)
+        Where streams expire: what the clock of all streams was after that row.
+    jumps : ndarray of float64 (N,)
+        The time of a row that was refused since it was too far ahead; NaN if there is none.
+    extra : ndarray of object (N,)
+        What else the table's user keeps of a stream.
+    events : ndarray of object (N,)
+        What a rule for events knows of a stream; None where there is no rule.
+    """
+
+    states: Array
+    times: Floats
+    seen: Floats
+    jumps: Floats
+    extra: Array
+    events: Array
+
+
+def check_name(stream: Hashable) -> None:
+    """Raise for a name that can never be found again: NaN."""
+    if stream != stream:
+        problem = "is {}, which equals nothing, not even itself"
+        raise RowError("stream", stream, problem, remedy="give it a name")
+
+
+class StreamTable:
+    """Streams by name, each with a state; they begin, go on, expire and are forgotten.
+
+    A stream is over when more than `expire_after` passes without a row of it; its next row begins
+    it anew. It is forgotten when the clock of all streams has gone on so far since its last row.
+    The clock is the newest time of all streams, but a time further than `expire_after` from it
+    counts only when three streams agree on it, or all, where there are fewer: neither one wrong
+    clock nor two drop a stream, or keep others from expiring.
+
+    A row takes two steps: `place` finds its slot, or refuses its time and changes nothing; the
+    caller writes state and time there, in one step; `note` then gives the slot its name, and looks
+    what has expired. If a signal's handler raises anywhere between, each stream is as before a
+    whole row, or as after it.
+
+    Parameters
+    ----------
+    start : ndarray (S,)
+        The state of a new stream.
+    expire_after : float, str or timedelta, optional
+        See above.
+    max_streams : int, optional
+        Where there are more, the stream whose last row came first is dropped.
+    max_jump : float, str or timedelta, optional
+        A row that is further ahead of the row before of its stream is refused, unless the stream's
+        next row confirms its time.
+
+    Attributes
+    ----------
+    slots : dict
+        By stream. Where streams are dropped, the one whose last row came first is first.
+    columns : Columns
+        By slot. All are replaced at once where there is no more room.
+    lock : RLock
+        For what takes several steps.
+    clock : float
+        The clock of all streams; NaN before the first row.
+    none_expire_until : float
+        A lower bound of the time until which no stream expires.
+    live : LiveEvents or None
+        Gets the last events of streams that are forgotten.
+    """
+
+    def __init__(
+        self,
+        start: Array,
+        *,
+        expire_after: Duration | None = None,
+        max_streams: int | None = None,
+        max_jump: Duration | None = None,
+    ) -> None:
+        if expire_after is not None:
+            expire_after = positive_duration("expire_after", expire_after)
+        if max_jump is not None:
+            max_jump = positive_duration("max_jump", max_jump)
+        if max_streams is not None and max_streams < 1:
+            raise ValueError(f"max_streams is {max_streams!r}; it must be 1 or more")
+        self.expire_after, self.max_streams, self.max_jump = expire_after, max_streams, max_jump
+        self.drops = expire_after is not None or max_streams is not None
+        self.watches_times = expire_after is not None or max_jump is not None
+        self.span = math.inf if expire_after is None else expire_after
+        self.most = math.inf if max_streams is None else max_streams
+        self.longest_gap = min(self.span, max_jump or math.inf, sys.float_info.max)
+        self.start = start
+        self.lock = new_lock()
+        # To find its first key, a plain dict walks over all those that moved to its end.
+        self.slots: dict[Hashable, int] = OrderedDict() if self.drops else {}
+        self.columns = self._empty(0)
+        self._free: list[int] = []
+        self.clock = math.nan
+        self.strays: dict[Hashable, float] = {}
+        self.none_expire_until = -math.inf
+        self._to_come = 0  # of the streams, those whose first row is noted later
+        self.live: Any = None
+
+    def __len__(self) -> int:
+        return len(self.slots)
+
+    def _empty(self, count: int) -> Columns:
+        times, seen, jumps = np.full((3, count), np.nan)
+        extra, events = np.full((2, count), None, object)
+        return Columns(np.tile(self.start, (count, 1)), times, seen, jumps, extra, events)
+
+    def slot(self, stream: Hashable) -> int:
+        """Return the slot of a stream, or raise and say that there is none."""
+        slot = self.slots.get(stream)
+        if slot is None:
+            raise KeyError(f"there is no stream {stream!r}; it had no row yet, or was dropped")
+        return slot
+
+    def slots_of(self, streams: Iterable[Hashable]) -> Ints:
+        """Return the slot of each stream, -1 where there is none."""
+        return np.array([self.slots.get(stream, -1) for stream in streams], np.intp)
+
+    def place(self, stream: Hashable, at: float) -> int:
+        """Return the slot of a row; a free one, if it begins a stream, or begins one anew."""
+        slot = self.slots.get(stream)
+        if slot is None:
+            if not math.isfinite(at):
+                raise RowError("time", at, rule="it must be finite")
+            check_name(stream)
+            return self.reserve(1)[0]
+        last = self.columns.times.item(slot)
+        gap = at - last
+        if 0 <= gap <= self.longest_gap:
+            return slot
+        if not 0 <= gap < math.inf:
+            raise self.time_error(stream, slot, at)
+        if self.max_jump is not None and gap > self.max_jump and not self.confirms(stream, at):
+            raise self.jump_error(stream, last, at)
+        return self.reserve(1)[0] if gap > self.span else slot
+
+    def confirms(self, stream: Hashable, at: float) -> bool:
+        """Return whether the stream's row before was refused for a time such as this one."""
+        assert self.max_jump is not None
+        return bool(0 <= at - self.columns.jumps[self.slots[stream]] <= self.max_jump)
+
+    def remember_jump(self, stream: Hashable, at: float) -> None:
+        """Remember the time of a row that was refused since it is too far ahead."""
+        self.columns.jumps[self.slots[stream]] = at
+
+    def jump_error(self, stream: Hashable, last: float, at: float) -> JumpError:
+        """Return what is wrong with a time that is too far ahead of the stream's row before."""
+        return JumpError(
+            "time",
+            at,
+            f"is {{}}, more than {self.max_jump:g} after {last!r}, that of the last row of stream "
+            f"{stream!r}",
+            "it is rejected, unless the next row of the stream confirms it",
+        )
+
+    def time_error(self, stream: Hashable, slot: int, at: float) -> RowError:
+        """Return what is wrong with the time of a row of a stream."""
+        if not math.isfinite(at):
+            return RowError("time", at, rule="it must be finite")
+        last = float(self.columns.times[slot])
+        where = "before" if at < last else "too long after"
+        return RowError(
+            "time",
+            at,
+            f"is {{}}, {where} {last!r}, that of the last row of stream {stream!r}",
+            remedy="give the rows of a stream in order of time",
+        )
+
+    def reserve(self, count: int) -> list[int]:
+        """Return free slots with the state of new streams; `note` or `release` must get them."""
+        missing = count - len(self._free)
+        if missing > 0:
+            old = self.columns
+            more = self._empty(max(missing, SPARE, len(old.times) // 8))
+            first, last = len(old.times), len(old.times) + len(more.times)
+            self.columns = Columns(*map(np.concatenate, zip(old, more, strict=True)))
+            self._free = [*range(last - 1, first - 1, -1), *self._free]
+        return [self._free.pop() for _ in range(count)]
+
+    def release(self, slots: Iterable[int]) -> None:
+        """Take slots back that no stream has."""
+        for slot in slots:
+            states, times, seen, jumps, extra, events = self.columns
+            states[slot] = self.start
+            times[slot] = seen[slot] = jumps[slot] = np.nan
+            extra[slot] = events[slot] = None
+            self._free.append(slot)
+
+    def commit(
+        self,
+        slots: Ints,
+        states: Array,
+        times: Floats,
+        kept: Mapping[str, Array],
+        moved: Mapping[Any, int],
+    ) -> None:
+        """Write what is known of streams after their rows: all of it, or nothing.
+
+        `kept` are more columns, by their names. `moved` are the streams that begin, or begin anew,
+        each with one of the slots.
+        """
+        columns = self.columns
+        before = [column[slots] for column in columns]
+        old = {name: self.slots.get(name) for name in moved}
+        try:
+            _core.commit(columns.states, columns.times, slots, states, times)
+            for name, values in kept.items():
+                getattr(columns, name)[slots] = values
+            columns.jumps[slots] = np.nan
+            self.slots.update(moved)
+        except BaseException:
+            for name, slot in old.items():
+                if slot is None:
+                    self.slots.pop(name, None)
+                else:
+                    self.slots[name] = slot
+            for column, values in zip(columns, before, strict=True):
+                column[slots] = values
+            raise
+        self.release([slot for slot in old.values() if slot is not None])
+
+    def release_unnamed(self, slots: Mapping[Any, int]) -> None:
+        """Take slots back, each with the stream that was to have it, unless that has got it."""
+        self.release([slot for name, slot in slots.items() if self.slots.get(name) != slot])
+
+    def note(self, stream: Hashable, slot: int, at: float) -> None:
+        """Note that the row of a slot was taken: the slot has its name, and the clock goes on."""
+        old = self.slots.get(stream)
+        if old != slot:
+            self.slots[stream] = slot
+            if old is not None:
+                self.release([old])
+        if self.max_jump is not None:
+            self.columns.jumps[slot] = np.nan
+        if self.drops:
+            self.touch(stream, slot, at)
+
+    def touch(self, stream: Hashable, slot: int, at: float) -> None:
+        """Note that a stream had a row: it is the last one to go now, and the clock goes on."""
+        self.slots.move_to_end(stream)  # type: ignore[attr-defined]
+        if self.expire_after is not None:
+            ahead = at - self.clock
+            if 0 <= ahead <= self.span and not self.strays:
+                self.clock = at
+            else:
+                self._tick(stream, at, ahead)
+            self.columns.seen[slot] = self.clock
+
+    def touch_many(self, streams: list[Any], slots: Ints, times: Floats, new: set[Any]) -> None:
+        """Note many rows, in their order; `new` are the streams that were not there before."""
+        if self.expire_after is not None:
+            clock = np.maximum.accumulate(np.append(self.clock, times))
+            if not (np.abs(times - clock[:-1]) <= self.span).all():  # a stray, or the first row
+                to_come = set(new)
+                try:
+                    for row in zip(streams, slots.tolist(), times.tolist(), strict=True):
+                        to_come.discard(row[0])
+                        self._to_come = len(to_come)
+                        self.touch(*row)
+                finally:
+                    self._to_come = 0
+                return
+            self.clock, self.strays = float(clock[-1]), {}
+            self.columns.seen[slots] = clock[1:]
+        for stream in reversed(dict.fromkeys(reversed(streams))):
+            self.slots.move_to_end(stream)  # type: ignore[attr-defined]
+
+    def _tick(self, stream: Hashable, at: float, ahead: float) -> None:
+        """Let the clock go on with a row that may be far from it."""
+        if math.isnan(ahead):  # the first row of all
+            self.clock = at
+        elif abs(ahead) > self.span:
+            self._stray(stream, at)
+        else:
+            self.clock, self.strays = max(self.clock, at), {}
+
+    def _stray(self, stream: Hashable, at: float) -> None:
+        """Take a time far from the clock, if enough streams agree on it."""
+        strays = {name: time for name, time in self.strays.items() if name != stream}
+        strays[stream] = at
+        if len(strays) > MAX_STRAYS:
+            del strays[next(iter(strays))]
+        agree = {name: time for name, time in strays.items() if abs(time - at) <= self.span}
+        if len(agree) < min(WITNESSES, len(self.slots) - self._to_come):
+            self.strays = strays
+            return
+        self.strays = {}
+        self._set_clock(max(agree.values()))
+        for name in agree:
+            slot = self.slots.get(name)
+            if slot is not None:
+                self.columns.seen[slot] = self.clock
+                self.slots.move_to_end(name)  # type: ignore[attr-defined]
+
+    def _set_clock(self, now: float) -> None:
+        if now < self.clock:
+            np.minimum(self.columns.seen, now, out=self.columns.seen)
+        self.clock, self.none_expire_until = now, -math.inf
+
+    def expire(self, now: float) -> list[Any]:
+        """Set the clock, and forget what is over; return those streams."""
+        if self.expire_after is None:
+            raise ValueError("the tracker has no expire_after; give it one")
+        if not math.isfinite(now):
+            raise ValueError(f"now is {now}; it must be finite")
+        self._set_clock(now)
+        return self.drop_old()
+
+    def drop_old(self) -> list[Any]:
+        """Forget the streams that are over, and those too many; return them."""
+        dropped: list[Any] = []
+        while self.drops and self.slots:
+            first = next(iter(self.slots))
+            slot = self.slots[first]
+            if math.isnan(self.columns.seen[slot]):  # a signal's handler raised before it was noted
+                self.columns.seen[slot] = self.clock
+            seen = self.columns.seen[slot]
+            if len(self.slots) <= self.most and not self.clock - seen > self.span:
+                # The stream that goes next only ever has a later time; less than both round off.
+                self.none_expire_until = float(seen + 0.999 * self.span - 1e-15 * abs(seen))
+                break
+            self.forget(first)
+            dropped.append(first)
+        return dropped
+
+    def forget(self, stream: Hashable) -> None:
+        """Forget a stream."""
+        slot, live = self.slots[stream], self.live
+        last = [] if live is None else live.last(stream, self.columns.events[slot])
+        # Without a call in between: a signal's handler finds the stream, or its last events.
+        del self.slots[stream]
+        if live is not None:
+            live.ended += last
+        self.release([slot])
+
+    def put(self, stream: Hashable, row: StreamRow) -> None:
+        """Take a stream that a store of rows has."""
+        slot = self.slots[stream] = self.reserve(1)[0]
+        states, times, _, _, extra, events = self.columns
+        states[slot], times[slot], extra[slot] = row.numbers, row.time, row.ties
+        events[slot] = (row.rule, ()) if row.rule else None
+
+    def row(self, stream: Hashable) -> StreamRow:
+        """Return a stream for a store of rows."""
+        slot = self.slot(stream)
+        states, times, _, _, extra, events = self.columns
+        rule = b"" if events[slot] is None else events[slot][0]
+        return StreamRow(float(times[slot]), extra[slot], states[slot].copy(), rule)
+
+    def take(self, names: list[Any], columns: Columns, clock: float = math.nan) -> None:
+        """Take all streams of a file, in the order in which they go; there are none before."""
+        self.columns = columns
+        self.slots.update((name, slot) for slot, name in enumerate(names))
+        self.clock = clock
+
+    def held(self) -> tuple[list[Any], Columns]:
+        """Return the names of all streams and copies of their columns, in their order."""
+        slots: Ints = np.fromiter(self.slots.values(), np.intp, len(self.slots))
+        return list(self.slots), Columns(*(column[slots] for column in self.columns))

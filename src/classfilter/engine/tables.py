@@ -1,0 +1,488 @@
+"""Filter and smooth the streams of tables, and files larger than memory part by part."""
+
+from __future__ import annotations
+
+import warnings
+from collections import deque
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import replace
+from itertools import chain as in_turn
+from itertools import compress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
+
+import numpy as np
+
+from ..errors import ArgumentError, RowError
+from ..filters import Filter, StreamRunner, check_lag, pack_state
+from ..inputs import (
+    TEXT,
+    Layout,
+    TableFile,
+    TableFormat,
+    TableInput,
+    TableRows,
+    TimeScale,
+    as_frame,
+    file_suffix,
+    interleaved,
+    kind_of,
+    most_probable,
+    names_on,
+    naming_file,
+    naming_streams,
+    read_rows,
+    reading,
+    result_columns,
+    sink,
+    table_of,
+    warn_of_streams,
+)
+from ..pipeline import Chain, Channels
+from ..support.atomic import atomic_write, check_not_input, syncing
+from ..support.imports import import_optional
+from ..support.types import Array, Weights
+from ..support.validation import class_order
+from .batch_smoother import BatchSmoother, smooth_rows
+from .rows import take_many
+from .streams import StreamTable
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+class Filtered(NamedTuple):
+    """The numbers of rows and of streams that were filtered."""
+
+    rows: int
+    streams: int
+
+
+class BatchFilter:
+    """One state per stream; each table continues the streams of the tables before it.
+
+    Parameters
+    ----------
+    chain : Chain
+        The settings of all streams.
+    threads : int, optional
+        The number of threads; by default that of processors.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from classfilter import Chain, DirichletFilter
+    >>> from classfilter.inputs.frames import read_rows
+    >>> streams = BatchFilter(Chain(DirichletFilter(["rest", "move"])))
+    >>> for time in (0, 5):
+    ...     df = pl.DataFrame({"time": [time], "p_rest": [0.9], "p_move": [0.1]})
+    ...     P = streams.run(read_rows(df))
+    >>> len(streams)
+    1
+    """
+
+    def __init__(self, chain: Chain, threads: int | None = None) -> None:
+        if threads is not None and threads < 1:
+            raise ValueError(f"threads is {threads}; it must be at least 1")
+        self._chain, self._threads = chain, threads
+        fresh = chain.filter()
+        self._runner = StreamRunner(fresh)
+        self._table = StreamTable(pack_state(fresh.state, fresh.probs.dtype))
+
+    def __len__(self) -> int:
+        """Return the number of streams so far."""
+        return len(self._table)
+
+    def run(self, rows: TableRows, *, sort: bool = False) -> Array:
+        """Filter the rows of a table, (T, K), in the filter's order of classes.
+
+        With `sort`, the rows of a stream come in any order of time within the table. At an error
+        nothing changes.
+        """
+        observed = self._chain.observe_rows(rows.source, rows.probs, rows.hard, rows.classes)
+        with naming_streams(rows):
+            taken = take_many(
+                self._table, self._runner, rows.stream, rows.time, observed,
+                sort=sort, threads=self._threads, kind=rows.time_kind,
+            )  # fmt: skip
+        return taken.estimates
+
+    def keep(self, stream: Any) -> None:
+        """Forget all streams but one: where they come one after the other, the last."""
+        for name in [name for name in self._table.slots if name != stream]:
+            self._table.forget(name)
+
+
+def filter_file(
+    path: str | Path,
+    out: str | Path,
+    filter: Filter | Chain,  # noqa: A002
+    *,
+    beta: Weights | None = None,
+    channel: Channels | None = None,
+    lag: int | None = 0,
+    sort: bool = False,
+    threads: int | None = None,
+    progress: Callable[[int], Any] | None = None,
+    columns: Mapping[str, str] | None = None,
+    scores: str = "probabilities",
+    unit: str | None = None,
+    separator: str | None = None,
+) -> Filtered:
+    r"""Filter every stream of a file separately, and write the rows with the results.
+
+    It equals `read_table`, `filter_table` and `write_table`, but holds only a part of the file in
+    memory at a time, and the columns of a CSV file that it does not use stay text. Of a Parquet
+    file, only the row groups in use are decoded.
+
+    Parameters
+    ----------
+    path, out : str or Path
+        Files that end as in `read_table` and `write_table`. An existing `out` is replaced once all
+        is written; after an error it is unchanged. They must differ.
+    filter, beta, channel
+        As in `filter_table`.
+    lag : int, default 0
+        Smooth: how many later rows of its stream each result uses; None for all of them, with the
+        whole file in memory. See `smooth_table`.
+    sort : bool, default False
+        Accept the rows of a stream in any order of time; this holds the whole file in memory.
+    threads : int, optional
+        The number of threads; by default that of processors.
+    progress : callable, optional
+        Called with the number of rows filtered so far.
+    columns, scores, unit
+        As in `filter_table`.
+    separator : str, optional
+        That of a CSV file, as in `read_table`.
+
+    Returns
+    -------
+    Filtered
+        The numbers of rows and of streams.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from classfilter import DirichletFilter, read_table
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     day, out = Path(folder) / "day.csv", Path(folder) / "out.csv"
+    ...     _ = day.write_text("time,p_rest,p_move\n0,0.9,0.1\n5,0.4,0.6\n")
+    ...     filter_file(day, out, DirichletFilter(["rest", "move"], half_life=60))
+    ...     read_table(out)["class"].to_list()
+    Filtered(rows=2, streams=1)
+    ['rest', 'rest']
+    """
+    import_optional("polars")
+    known = format_for(filter, columns, scores, unit)
+    suffix = file_suffix(Path(out))
+    check_not_input(out, path)
+    file = TableFile(TableInput.of(path, separator), known)
+    chain = Chain.of(filter, beta=beta, channel=channel, smoothing=lag != 0)
+    how: Any = {"lag": check_lag(lag), "sort": sort, "threads": threads, "progress": progress}
+    with naming_file(path), atomic_write(out) as written:
+        return filter_to(file, written, suffix, chain, **how)
+
+
+def filter_to(
+    file: TableFile,
+    written: BinaryIO,
+    suffix: str,
+    chain: Chain,
+    *,
+    lag: int | None = 0,
+    sort: bool = False,
+    threads: int | None = None,
+    progress: Callable[[int], Any] | None = None,
+) -> Filtered:
+    """Filter a file into an open one, whose suffix says its kind; see `filter_file`."""
+    from concurrent.futures import ThreadPoolExecutor  # 5 ms that most imports need not pay
+
+    polars = import_optional("polars")
+    result_columns(file.columns, file.classes, chain.independent)
+    form = file.format
+    if file.layout.labels:  # a part may not have all of them
+        form = replace(form, classes=file.classes)
+    push = _batch(file, chain, lag, sort, threads)
+    scale = TimeScale(form.unit, chain.filter())
+    unread = file.parts(whole=sort or lag is None)
+    as_text = file.source.is_csv and kind_of(suffix)[0] in TEXT
+    done, streams, sources, notice = 0, set(), set(), None
+
+    def read() -> tuple[pl.DataFrame, TableRows] | None:
+        with reading(file.source):
+            df = next(unread, None)
+        if df is None:
+            return None
+        if not file.source.is_csv:
+            return df, read_rows(df, form)
+        pointed = file.with_points(df)
+        return pointed, read_rows(_with_numbers(pointed, file.layout), form)
+
+    def filtered() -> Iterator[tuple[Any, Array]]:
+        nonlocal done, notice
+        waiting: deque[Any] = deque()
+        with ThreadPoolExecutor(1) as reader:  # a part ahead
+            coming = reader.submit(read)
+            while True:
+                try:
+                    part = coming.result()
+                    if part is None:
+                        break
+                    coming = reader.submit(read)
+                    df, rows = part
+                    complete = push(rows)
+                except RowError as error:
+                    row = done + (error.row or 0)
+                    raise error.replaced(row=row, line=file.line(row)) from None
+                scale.see(rows.time, rows.stream.codes, rows.time_kind.is_number)
+                notice = notice or interleaved(rows)
+                done += len(df)
+                streams.update(rows.stream.categories)
+                sources.update(rows.source.categories)
+                if progress is not None:
+                    progress(done)
+                waiting.append(as_frame(df) if as_text else rows.frame)
+                for P in complete:
+                    yield waiting.popleft(), P
+        if waiting:
+            raise ValueError(f"{file.source.name} changed while it was read; try again")
+
+    def results() -> Iterator[pl.DataFrame]:
+        with ThreadPoolExecutor(1) as joiner:  # a part behind
+            coming: deque[Any] = deque()
+            for frame, P in filtered():
+                coming.append(joiner.submit(with_results, frame, file.classes, chain, P))
+                if len(coming) > 1:
+                    yield coming.popleft().result()
+            yield coming.popleft().result()
+
+    parts = results()
+    first = next(parts)
+    source = polars.io.plugins.register_io_source(
+        lambda *_: in_turn([first], parts), schema=first.schema
+    )
+    try:
+        with syncing(written):
+            sink(source, written, suffix)
+    except (polars.exceptions.PolarsError, polars.exceptions.PanicException) as error:
+        reason = str(error).partition("\n")[0]
+        raise ValueError(f"{file.source.name} cannot be filtered: {reason}") from error
+    scale.warn()  # in the thread of the caller; the results come from another
+    warn_of_streams(notice)
+    warn_of_channels(chain, sources)
+    return Filtered(done, len(streams))
+
+
+def _batch(
+    file: TableFile,
+    chain: Chain,
+    lag: int | None,
+    sort: bool,
+    threads: int | None,
+) -> Callable[[TableRows], list[Array]]:
+    """Return a function that takes the tables of a file, and returns the results of those complete.
+
+    A table is complete once the later rows that it needs are there.
+    """
+    if lag == 0:
+        batch = BatchFilter(chain, threads)
+        return lambda rows: [batch.run(rows, sort=sort)]
+    if lag is None or sort:
+        return lambda rows: [smooth_rows(chain, rows, lag=lag, sort=sort)]
+    return BatchSmoother(chain, lag, file.stream_rows).push
+
+
+def _with_numbers(df: pl.DataFrame, layout: Layout) -> pl.DataFrame:
+    """Return text columns as numbers where a filter needs them; one that has other text stays."""
+    polars = import_optional("polars")
+    text = df.select(layout.number_columns)
+    # all columns in one call: each call of Polars takes long
+    numbers = text.select(polars.all().str.strip_chars().cast(polars.Float64, strict=False))
+    missing = zip(text.null_count().row(0), numbers.null_count().row(0), strict=True)
+    complete = [before == after for before, after in missing]
+    return df.with_columns(compress(numbers, complete))
+
+
+def filter_table(
+    df: Any,
+    filter: Filter | Chain,  # noqa: A002
+    *,
+    beta: Weights | None = None,
+    channel: Channels | None = None,
+    sort: bool = False,
+    columns: Mapping[str, str] | None = None,
+    scores: str = "probabilities",
+    unit: str | None = None,
+) -> Any:
+    """Filter every stream of a dataframe separately, from the initial state.
+
+    Parameters
+    ----------
+    df : pandas.DataFrame, polars.DataFrame or pyarrow.Table; or str or Path
+        A dataframe, or a file that `read_table` reads, with the columns of `classfilter.inputs`.
+        ``label`` is not used.
+    filter : Filter or Tuned
+        Its settings are used, not its state, and it does not change. Its classes must be those of
+        the columns, in any order. Its time unit is that of ``time``: seconds, for dates.
+    beta : mapping of str to float, or float, optional
+        The weight of each source, or one for all; by default those of the `Tuned`, or 1.
+    channel : mapping of str to Channel or None, optional
+        Corrects the outputs of a source before they are filtered; in the filter's order of classes.
+        By default those of the `Tuned`, or none.
+    sort : bool, default False
+        Accept the rows of a stream in any order of time. Without it, a time that goes back is an
+        error.
+    columns : mapping of str to str, optional
+        The names of columns in the table, where they differ: ``{"time": "ts", "p_walk": "walk"}``.
+    scores : {"probabilities", "logits", "percent", "independent"}
+        What the numbers of ``p_<class>`` and ``confidence`` are. With a `MultiLabelFilter` they are
+        independent in any case, each label's by itself: logits become scores by a sigmoid.
+    unit : {"s", "ms", "us", "ns"}, optional
+        The unit of the numbers of ``time``; dates do not need it. By default they stay as they are,
+        in the unit of the filter's half-life. The column itself does not change.
+
+    Returns
+    -------
+    dataframe of the same kind; of a path, a polars.DataFrame
+        The same rows and columns (and index), with ``f_<class>``, the class probabilities after
+        each row, and ``class``, the most probable class; of several, the first. Of a
+        `MultiLabelFilter`, ``f_<label>`` and ``labels``, those that are on: ``"robin,wren"``.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from classfilter import DirichletFilter
+    >>> df = pd.DataFrame({
+    ...     "time": [0, 0, 5, 5],
+    ...     "stream": ["ann", "bob", "ann", "bob"],
+    ...     "p_rest": [0.9, 0.2, 0.4, 0.3],
+    ...     "p_move": [0.1, 0.8, 0.6, 0.7],
+    ... })
+    >>> out = filter_table(df, DirichletFilter(["rest", "move"], half_life=60), beta=0.5)
+    >>> out.columns.tolist()
+    ['time', 'stream', 'p_rest', 'p_move', 'f_rest', 'f_move', 'class']
+    >>> out["class"].tolist()
+    ['rest', 'move', 'rest', 'move']
+    """
+    chain = Chain.of(filter, beta=beta, channel=channel)
+    with table_of(df, columns) as table:
+        rows = read_rows(table, format_for(filter, columns, scores, unit))
+        result_columns(rows.frame.columns, rows.classes, chain.independent)
+        look_at_rows(rows, chain, unit)
+        P = BatchFilter(chain).run(rows, sort=sort)
+        return with_results(rows.frame, rows.classes, chain, P)
+
+
+def smooth_table(
+    df: Any,
+    filter: Filter | Chain,  # noqa: A002
+    *,
+    beta: Weights | None = None,
+    channel: Channels | None = None,
+    lag: int | None = None,
+    sort: bool = False,
+    columns: Mapping[str, str] | None = None,
+    scores: str = "probabilities",
+    unit: str | None = None,
+) -> Any:
+    """Smooth every stream of a dataframe separately: each row from the rows before and after it.
+
+    Parameters
+    ----------
+    df, beta, channel, sort, columns, scores, unit
+        As in `filter_table`.
+    filter : DirichletFilter, StickyFilter or Tuned
+        Its settings are used, not its state. Of a `Tuned`, its `smoother`.
+    lag : int, optional
+        How many later rows of its stream each row uses; by default all. 0 is `filter_table`.
+
+    Returns
+    -------
+    dataframe of the same kind
+        As from `filter_table`, with the probabilities of `classfilter.smooth`.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from classfilter import StickyFilter, filter_table
+    >>> df = pd.DataFrame({"time": range(4), "p_walk": [0.7, 0.1, 0.8, 0.8],
+    ...     "p_sit": [0.3, 0.9, 0.2, 0.2]})
+    >>> f = StickyFilter(["walk", "sit"], stay=0.9)
+    >>> filter_table(df, f)["class"].tolist()
+    ['walk', 'sit', 'walk', 'walk']
+    >>> smooth_table(df, f)["class"].tolist()  # the rows after it show that the second was an error
+    ['walk', 'walk', 'walk', 'walk']
+    """
+    chain = Chain.of(filter, beta=beta, channel=channel, smoothing=True)
+    lag = check_lag(lag)
+    with table_of(df, columns) as table:
+        rows = read_rows(table, format_for(filter, columns, scores, unit))
+        result_columns(rows.frame.columns, rows.classes, chain.independent)
+        look_at_rows(rows, chain, unit)
+        P = smooth_rows(chain, rows, lag=lag, sort=sort)
+        return with_results(rows.frame, rows.classes, chain, P)
+
+
+def format_for(
+    filter: Filter | Chain,  # noqa: A002
+    columns: Mapping[str, str] | None = None,
+    scores: str = "probabilities",
+    unit: str | None = None,
+) -> TableFormat:
+    """Return the format of a table for a filter, which gives the classes."""
+    chain = Chain.of(filter)
+    if scores == "independent" and not chain.independent:
+        raise ArgumentError(
+            "scores", scores, "is {}, but the classes of the filter exclude each other",
+            remedy="give a MultiLabelFilter, or leave scores out",
+        )  # fmt: skip
+    return TableFormat.of(chain.classes, columns, scores, unit, chain.independent)
+
+
+def with_results(frame: Any, classes: tuple[str, ...], chain: Chain, P: Array) -> Any:
+    """Return a table with the filtered probabilities of its rows, (T, K), as new columns.
+
+    `P` is in the filter's order of classes, `classes` in that of the table.
+    """
+    nw = import_optional("narwhals")
+    place = class_order(chain, classes)
+    columns = np.ascontiguousarray(P.T)
+    backend = frame.implementation
+    new = result_columns(frame.columns, classes, chain.independent)
+    in_table = [columns[k] for k in np.argsort(place)]
+    series = [nw.new_series(n, p, backend=backend) for n, p in zip(new, in_table, strict=False)]
+    named = [classes[k] for k in place]
+    if chain.independent:
+        on = nw.new_series("labels", names_on(P, named), nw.String, backend=backend)
+        series.append(on)
+        return frame.with_columns(*series).to_native()
+    names = nw.new_series("class", named, nw.String, backend=backend)
+    series.append(names[most_probable(columns)])
+    return frame.with_columns(*series).to_native()
+
+
+def look_at_rows(rows: TableRows, chain: Chain, unit: str | None) -> None:
+    """Warn if the rows of a whole table do not fit the filter, one stream, or the channels."""
+    scale = TimeScale(unit, chain.filter())
+    scale.see(rows.time, rows.stream.codes, rows.time_kind.is_number)
+    scale.warn()
+    warn_of_streams(interleaved(rows))
+    warn_of_channels(chain, rows.source.categories if len(rows.time) else ())
+
+
+def warn_of_channels(chain: Chain, sources: Collection[str]) -> None:
+    """Warn if no source of a whole table has a channel, though there are channels.
+
+    Where weights are by name, a source without one is refused anyway.
+    """
+    corrected = [name for name, channel in chain.channel.items() if channel is not None]
+    if not corrected or not sources or isinstance(chain.beta, dict):
+        return
+    if not set(corrected) & set(sources):
+        there = sorted(sources)[:5]
+        warnings.warn(
+            f"channel names {corrected}, but the rows have the sources {there}, so that nothing is "
+            f"corrected; give channel={{{there[0]!r}: ...}}, or a column source",
+            stacklevel=4,
+        )

@@ -1,0 +1,418 @@
+"""The rule that turns probabilities into events: expected time right, less a cost per change."""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from datetime import timedelta
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike, NDArray
+
+from .. import _core
+from ..errors import ArgumentError, names_keywords
+from ..inputs import duration, lane_names, pairs
+from ..support.types import NUMBER, Array, Floats
+
+Columns = tuple[Any, ...]
+"""Label, start, end, probability, and whether it was forced, of each event, (N,)."""
+_KINDS = (np.intp, np.float64, np.float64, np.float64, np.bool_)
+
+
+class LabelRules:
+    """The rules of several labels, with the methods of `_core.EventRule`.
+
+    The rows are the probabilities of on, (L,); an event has the index of its label. Those of one
+    call are in order of their end, then of their label. A state is the states of all labels, after
+    the number of bytes of each.
+
+    Parameters
+    ----------
+    rules : sequence of _core.EventRule or None
+        Of each label, for the classes off, which is ignored, and on; None where no event of the
+        label is reported.
+    dtype : dtype
+        That of the rows.
+    """
+
+    def __init__(self, rules: Sequence[_core.EventRule | None], dtype: DTypeLike) -> None:
+        self._count, self._dtype = len(rules), np.dtype(dtype)
+        self._rules = [(k, rule) for k, rule in enumerate(rules) if rule is not None]
+        self._head = struct.Struct(f"<{len(self._rules)}I")
+
+    def start(self) -> bytes:
+        """Return the state of a new stream."""
+        return self._joined([rule.start() for _, rule in self._rules])
+
+    def update(self, state: bytes, time: float, probs: ArrayLike) -> tuple[bytes, tuple[Any, ...]]:
+        """Take one row: the new state, and the events that are final by now."""
+        rows, after, found = self._rows(probs, 1), [], []
+        for (k, rule), before in zip(self._rules, self._parts(state), strict=True):
+            part, events = rule.update(before, time, rows[k])
+            after.append(part)
+            found += [(k, *event[1:]) for event in events]
+        found.sort(key=lambda event: (event[2], event[0]))
+        return self._joined(after), tuple(found)
+
+    def run(self, state: bytes, times: Floats, probs: ArrayLike) -> tuple[Any, ...]:
+        """Take many rows, (T, L): the new state, and the events as columns."""
+        rows, after, found = self._rows(probs, 2), [], []
+        for (k, rule), before in zip(self._rules, self._parts(state), strict=True):
+            part, *columns = rule.run(before, times, np.ascontiguousarray(rows[:, k]))
+            after.append(part)
+            found.append(_of_label(k, columns))
+        return self._joined(after), *_in_order(found)
+
+    def finish(self, state: bytes) -> Columns:
+        """End the stream: its last events as columns."""
+        parts = zip(self._rules, self._parts(state), strict=True)
+        return _in_order([_of_label(k, rule.finish(part)) for (k, rule), part in parts])
+
+    def current(self, state: bytes) -> list[tuple[int, float, float, bool]]:
+        """Return the events that go on if the stream ended now, in the order of the labels."""
+        parts = zip(self._rules, self._parts(state), strict=True)
+        known = [(k, rule.current(part)) for (k, rule), part in parts]
+        return [(k, *event[1:]) for k, event in known if event is not None]
+
+    def check(self, state: bytes) -> None:
+        """Refuse bytes that are no state of these rules."""
+        for (_, rule), part in zip(self._rules, self._parts(state), strict=True):
+            rule.check(part)
+
+    def update_stream(
+        self,
+        update: Callable[..., NDArray[Any] | None],
+        column: NDArray[np.object_],
+        waiting: dict[Any, None],
+        stream: Hashable,
+        states: Array,
+        times: Floats,
+        slot: int,
+        *row: Any,
+    ) -> Array | None:
+        """Call `update` with what follows `stream`; then ``column[slot]`` takes the estimate.
+
+        Both are taken, or none. `row` is the prediction, its weight, its time, and more. With
+        events, ``waiting[stream]`` is None.
+        """
+        before, time, known = states[slot].copy(), times.item(slot), column[slot]
+        try:
+            estimate = update(states, times, slot, *row)
+            if estimate is None:
+                return None
+            state, events = known or (self.start(), ())
+            state, found = self.update(state, row[2], estimate)
+            column[slot] = state, events + found
+        except BaseException:
+            states[slot], times[slot], column[slot] = before, time, known
+            raise
+        if events or found:  # those of before, too, where the stream began anew
+            waiting[stream] = None
+        return estimate
+
+    def _rows(self, probs: ArrayLike, dimensions: int) -> Array:
+        """Return the probabilities of off and on, on a new last axis."""
+        on = np.asarray(probs, self._dtype)
+        if on.ndim != dimensions or on.shape[-1] != self._count:
+            rule = f"it must have one probability for each of {self._count} labels"
+            raise ArgumentError("probs", on.shape, "has shape {}", rule)
+        # A sum may round to a little more than 1; what is not near it, the core refuses.
+        both: Array = np.maximum(pairs(on), 0)
+        return both
+
+    def _joined(self, parts: list[bytes]) -> bytes:
+        return self._head.pack(*map(len, parts)) + b"".join(parts)
+
+    def _parts(self, state: bytes) -> list[bytes]:
+        """Return the state of each label."""
+        if type(state) is not bytes:
+            kind = type(state).__name__
+            raise TypeError(f"state must be bytes, as start() returns them, got {kind}")
+        at = self._head.size
+        sizes = self._head.unpack_from(state) if len(state) >= at else ()
+        if len(sizes) != len(self._rules) or at + sum(sizes) != len(state):
+            raise ValueError(
+                "state has bytes that are no state of these event rules; take those that start(), "
+                "update() or run() of the same rules returned"
+            )
+        parts = []
+        for size in sizes:
+            parts.append(state[at : at + size])
+            at += size
+        return parts
+
+
+def _of_label(k: int, columns: Sequence[Any]) -> Columns:
+    """Return the events of a rule of two classes with the index of its label."""
+    return np.full(len(columns[0]), k, np.intp), *columns[1:]
+
+
+def _in_order(parts: list[Columns]) -> Columns:
+    """Return the events of all labels by their end, then by label."""
+    columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
+    columns = columns or [np.empty(0, kind) for kind in _KINDS]
+    order = np.lexsort((columns[0], columns[2]))
+    return tuple(column[order] for column in columns)
+
+
+Duration = float | str | timedelta
+"""A number in the unit of the times, text such as "30s", or a timedelta."""
+EVIDENCE = ("time", "log")
+FLOOR = 1e-3
+"""The smallest probability that `evidence="log"` takes the logarithm of."""
+_BY_CLASS = ("change_cost", "leave_cost", "min_duration", "bias")
+_OPTIONAL = ("max_gap", "max_duration", "max_delay")
+
+
+@names_keywords
+@dataclass(frozen=True)
+class EventRule:
+    r"""How events are decided: the path of classes with the most expected time right.
+
+    The path :math:`y` of a stream maximises
+
+    .. math:: \sum_t w_t \, p_t(y_t) - \sum_{j \to k} (\text{leave}_j + \text{enter}_k),
+
+    the second sum over its changes of class, where row :math:`t` stands for the time :math:`w_t`
+    to the next row (the last row for the step before it). So a cost is a time: with
+    ``change_cost=30`` a change is reported if the new class is worth 30 seconds of being right.
+    Costs, durations and times share one unit: seconds, where times are dates. See docs/events.md.
+
+    Of several labels at once, each is decided by itself, on or off, and events overlap. There the
+    settings are those of on, and `change_cost` is the cost of each change, on or off.
+
+    Parameters
+    ----------
+    change_cost : duration, or mapping of every class to one
+        The cost of entering a class. 0 follows the most probable class of each row.
+    leave_cost : duration, or mapping of classes to them
+        The cost of leaving a class; 0 for a class that is not named.
+    min_duration : duration, or mapping of classes to them
+        No event of a class is shorter; 0 for a class that is not named. A shorter one is dropped or
+        made longer, whichever costs less.
+    merge_gap : duration, optional; of several labels at once, or mapping of labels to them
+        Two events of a class with nothing reported between them become one where the gap is no
+        longer.
+    bias : float, or mapping of classes to them, optional
+        Subtracted from the probability of a class, -1 to 1: above 0 it needs more evidence.
+    evidence : {"time", "log"}
+        What a row is worth: its probability, or the logarithm of it (then the path is that of
+        Viterbi, and a cost is a time multiplied by a difference of logarithms).
+    min_probability : float, optional
+        Where no class has this probability, the time is *uncertain*: no event.
+    pad : pair of durations
+        How far each event is extended, before and after, into time without an event.
+    shift : duration
+        Every change is reported earlier by this time, to make up for the delay of a filter.
+    ignore : class or iterable of them
+        Classes for which no event is reported, such as the background.
+    max_gap : duration, optional
+        A row stands for no more time than this; after it the stream is unknown and events end.
+    max_duration : duration, optional
+        A longer event is split into pieces of this length.
+    max_delay : duration, optional
+        What lies further back than this is decided by the best path so far. It bounds the delay of
+        live events, and makes the path of the whole stream no longer the best one.
+
+    Examples
+    --------
+    >>> import classfilter as cf
+    >>> rule = cf.EventRule("30s", min_duration={"walk": 10.0}, ignore="other")
+    >>> rule.change_cost, rule.min_duration, rule.ignore
+    (30.0, {'walk': 10.0}, ('other',))
+    """
+
+    change_cost: Any = 0.0
+    leave_cost: Any = 0.0
+    min_duration: Any = 0.0
+    merge_gap: Any = None
+    bias: Any = None
+    evidence: str = "time"
+    min_probability: float | None = None
+    pad: Any = (0.0, 0.0)
+    shift: Any = 0.0
+    ignore: Any = ()
+    max_gap: Any = None
+    max_duration: Any = None
+    max_delay: Any = None
+
+    def __post_init__(self) -> None:
+        for name in ("change_cost", "leave_cost", "min_duration"):
+            self._set(name, _by_class(name, getattr(self, name), _span))
+        self._set("bias", _by_class("bias", 0.0 if self.bias is None else self.bias, _bias))
+        if self.merge_gap is not None:
+            self._set("merge_gap", _by_class("merge_gap", self.merge_gap, _span))
+        for name in _OPTIONAL:
+            span = getattr(self, name)
+            if span is not None:
+                self._set(name, _span(name, span))
+        for name in _OPTIONAL:
+            if getattr(self, name) == 0:
+                remedy = "give a positive duration, or None"
+                raise ArgumentError(name, 0, rule="it must not be 0", remedy=remedy)
+        self._set("shift", _span("shift", self.shift))
+        pad = self.pad
+        if isinstance(pad, str) or not isinstance(pad, Iterable) or len(tuple(pad)) != 2:
+            rule = "it must be a pair: the time before and the time after"
+            raise ArgumentError("pad", pad, rule=rule)
+        self._set("pad", tuple(_span("pad", side) for side in pad))
+        if self.evidence not in EVIDENCE:
+            raise ArgumentError(
+                "evidence", self.evidence, rule=f"it must be one of {', '.join(EVIDENCE)}"
+            )
+        least = self.min_probability
+        if least is not None:
+            if isinstance(least, bool) or not isinstance(least, NUMBER) or not 0 < least < 1:
+                rule = "it must be a number between 0 and 1"
+                raise ArgumentError("min_probability", least, rule=rule)
+            self._set("min_probability", float(least))
+        ignore = self.ignore
+        names = [ignore] if isinstance(ignore, (str, int)) else list(ignore)
+        self._set("ignore", tuple(dict.fromkeys(map(str, names))))
+
+    def _set(self, name: str, value: Any) -> None:
+        object.__setattr__(self, name, value)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The settings that differ from the defaults, as a TOML file has them; and the cost."""
+        defaults = EventRule()
+        return {
+            field.name: list(value) if isinstance(value, tuple) else value
+            for field in fields(self)
+            for value in [getattr(self, field.name)]
+            if field.name == "change_cost" or value != getattr(defaults, field.name)
+        }
+
+    def check(self, classes: tuple[Any, ...], independent: bool = False) -> None:
+        """Raise for a class that is named here and is not one of these.
+
+        `independent` classes are labels that may be true at once.
+        """
+        names = tuple(map(str, classes))
+        if isinstance(self.merge_gap, dict) and not independent:
+            raise ArgumentError(
+                "merge_gap", self.merge_gap, "is {}, but the classes exclude each other",
+                "only several labels at once have gaps of their own",
+                "give one duration, or min_duration of what is between",
+            )  # fmt: skip
+        for argument in (*_BY_CLASS, "merge_gap"):
+            value = getattr(self, argument)
+            if isinstance(value, dict):
+                _require_known(argument, value, names)
+        _require_known("ignore", self.ignore, names)
+        missing = [name for name in names if name not in self._costs(names)]
+        if missing:
+            raise ArgumentError(
+                "change_cost",
+                missing[0],
+                "has no cost of entering {}",
+                remedy="name every class, or give one number for all",
+            )
+        longest = float(max(_array(self.min_duration, names)))
+        if self.max_delay is not None and self.max_delay < longest:
+            rule = f"it must not be below the longest minimum duration, {longest!r}"
+            raise ArgumentError("max_delay", self.max_delay, rule=rule)
+        if set(names) <= set(self.ignore):
+            raise ArgumentError(
+                "ignore", self.ignore, "has all classes", remedy="leave one of them out"
+            )
+
+    def _costs(self, names: tuple[str, ...]) -> dict[str, float]:
+        cost = self.change_cost
+        return cost if isinstance(cost, dict) else dict.fromkeys(names, cost)
+
+    def lane(self, label: str) -> EventRule:
+        """Return the rule of one of several labels at once: of two classes, not robin and robin."""
+        given = {name: getattr(self, name) for name in (*_BY_CLASS, "merge_gap")}
+        mine: dict[str, Any] = {
+            name: value.get(label) if isinstance(value, dict) else value
+            for name, value in given.items()
+        }
+        for name in ("leave_cost", "min_duration", "bias"):
+            mine[name] = {label: mine[name] or 0.0}
+        return replace(self, **mine, ignore=lane_names(label)[:1])
+
+    def compiled(
+        self, classes: tuple[Any, ...], dtype: DTypeLike, independent: bool = False
+    ) -> Any:
+        """Return the rule of the core for a filter's classes, in their order.
+
+        Of classes that are `independent`, one for each label, with the same methods.
+        """
+        self.check(classes, independent)
+        names = tuple(map(str, classes))
+        if independent:
+            of_labels = [
+                None if n in self.ignore else self.lane(n).compiled(lane_names(n), dtype)
+                for n in names
+            ]
+            return LabelRules(of_labels, dtype)
+        return _core.EventRule(len(names), np.dtype(dtype) == np.float32, **self.numbers(names))
+
+    def numbers(self, names: tuple[str, ...]) -> dict[str, Any]:
+        """Return the settings as the core has them, of classes that exclude each other."""
+        enter = [self._costs(names)[name] for name in names]
+        leave = _array(self.leave_cost, names)
+        if self.min_probability is not None:  # it costs as the dearest class to enter
+            enter, leave = [*enter, max(enter)], np.append(leave, 0.0)
+        return {
+            "enter": enter,
+            "leave": leave,
+            "min_duration": _array(self.min_duration, names),
+            "bias": _array(self.bias, names),
+            "ignore": [name in self.ignore for name in names],
+            "log": self.evidence == "log",
+            "floor": FLOOR,
+            "min_probability": math.nan if self.min_probability is None else self.min_probability,
+            "max_gap": math.inf if self.max_gap is None else self.max_gap,
+            "max_delay": math.inf if self.max_delay is None else self.max_delay,
+            "merge_gap": -1.0 if self.merge_gap is None else self.merge_gap,
+            "pad_before": self.pad[0],
+            "pad_after": self.pad[1],
+            "shift": self.shift,
+            "max_duration": math.inf if self.max_duration is None else self.max_duration,
+        }
+
+    def __repr__(self) -> str:
+        shown = {name: value for name, value in self.settings.items() if name != "change_cost"}
+        options = "".join(f", {name}={getattr(self, name)!r}" for name in shown)
+        return f"EventRule({self.change_cost!r}{options})"
+
+
+def _by_class(argument: str, value: Any, check: Any) -> Any:
+    """Return one number, or one for each class that is named, checked."""
+    if isinstance(value, Mapping):
+        return {str(name): check(argument, x, str(name)) for name, x in value.items()}
+    return check(argument, value)
+
+
+def _span(argument: str, value: Any, entry: str | None = None) -> float:
+    """Return a duration that is neither negative nor infinite."""
+    span = duration(argument, value, entry)
+    if not 0 <= span < math.inf:
+        rule = "it must not be negative, and finite"
+        raise ArgumentError(argument, value, rule=rule, entry=entry)
+    return span
+
+
+def _bias(argument: str, value: Any, entry: str | None = None) -> float:
+    if isinstance(value, bool) or not isinstance(value, NUMBER) or not -1 <= value <= 1:
+        rule = "it must be a number from -1 to 1"
+        raise ArgumentError(argument, value, rule=rule, entry=entry)
+    return float(value)
+
+
+def _require_known(argument: str, named: Iterable[str], classes: tuple[str, ...]) -> None:
+    for name in named:
+        if name not in classes:
+            raise ArgumentError(argument, name, "names {}", f"the classes are {list(classes)}")
+
+
+def _array(value: Any, names: tuple[str, ...]) -> Floats:
+    """Return the number of each class; 0 where a mapping does not name it."""
+    known = value if isinstance(value, dict) else dict.fromkeys(names, value)
+    return np.array([known.get(name, 0.0) for name in names])

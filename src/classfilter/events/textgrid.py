@@ -1,0 +1,185 @@
+"""Praat's TextGrid: tiers of intervals that cover the whole time, with gaps as empty intervals."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from decimal import Decimal
+from typing import Any
+
+from ..errors import ArgumentError, RowError
+from ..inputs import duration as parse_duration
+from .dates import exact, plain
+from .rows import NUMBER_TEXT, Row, one_stream
+
+TIERS = ("stream", "class")
+_TOKEN = re.compile(r'"((?:[^"]|"")*)"|(<\w+>)|(![^\n]*)|([^\s"!][^\s"]*)|(")')
+
+
+def write_textgrid(rows: Sequence[Row], tiers: str = "stream", duration: Any = None) -> str:
+    """Return a TextGrid in the long format.
+
+    Parameters
+    ----------
+    rows : sequence of Row
+        The events.
+    tiers : {"stream", "class"}
+        What each tier holds: all events of a stream, or those of a class. Of a stream whose events
+        overlap there is a tier for each class, all with the stream's name.
+    duration : float, optional
+        The end of the last interval; by default, of the last event. The first begins at 0, or
+        where the first event begins, if that is earlier.
+    """
+    _check_tiers(tiers)
+    first = min([Decimal(0), *(row.start for row in rows)])
+    last = max((row.end for row in rows), default=first)
+    if duration is not None:
+        given = exact(parse_duration("duration", duration))
+        if given < last:
+            raise ArgumentError("duration", float(given), rule=f"the last event ends at {last}")
+        last = given
+    if last <= first:
+        raise ArgumentError(
+            "events", len(rows), "are {}, so the file would have no length", remedy="give duration="
+        )
+    if tiers == "class":
+        one_stream(rows, "a TextGrid with a tier for each class")
+    groups = _groups(rows, tiers)
+    span = [f"xmin = {plain(first)}", f"xmax = {plain(last)}"]
+    out = ['File type = "ooTextFile"', 'Object class = "TextGrid"', "", *span]
+    out += ["tiers? <exists>", f"size = {len(groups)}", "item []:"]
+    for i, (name, group) in enumerate(groups, 1):
+        intervals = list(_intervals(group, first, last))
+        tier = ['class = "IntervalTier"', f"name = {_quoted(name)}", *span]
+        tier.append(f"intervals: size = {len(intervals)}")
+        out += [f"    item [{i}]:", *(" " * 8 + line for line in tier)]
+        for j, (start, end, text) in enumerate(intervals, 1):
+            out.append(f"        intervals [{j}]:")
+            lines = f"xmin = {plain(start)}", f"xmax = {plain(end)}", f"text = {_quoted(text)}"
+            out += [" " * 12 + line for line in lines]
+    return "\n".join(out) + "\n"
+
+
+def read_textgrid(text: str, tiers: str = "stream") -> list[Row]:
+    """Return the intervals that are not empty; points are events without a length.
+
+    It reads the long and the short format alike, as Praat does: only numbers, quoted texts and
+    ``<exists>`` count, in their order.
+    """
+    _check_tiers(tiers)
+    if text.startswith("ooBinaryFile"):
+        raise ArgumentError(
+            "the file", "ooBinaryFile", "is a binary TextGrid", remedy="save it as text in Praat"
+        )
+    reader = _Reader(text)
+    kind = reader.take(str), reader.take(str)
+    if kind[0] != "ooTextFile" or not kind[1].startswith("TextGrid"):
+        raise ArgumentError("the file", kind, "is not a TextGrid: it begins with {}")
+    reader.take(Decimal), reader.take(Decimal)
+    rows: list[Row] = []
+    for _ in range(_count(reader) if reader.take(_Flag) == "<exists>" else 0):
+        points, name = reader.take(str) == "TextTier", reader.take(str)
+        reader.take(Decimal), reader.take(Decimal)
+        for _ in range(_count(reader)):
+            start = reader.take(Decimal)
+            end = start if points else reader.take(Decimal)
+            label, line = reader.take(str), reader.line
+            if label.strip():
+                of = (None, name or label) if tiers == "class" else (name or None, label)
+                rows.append(Row(*of, start, end, None, line))
+    return rows
+
+
+class _Flag(str):
+    """A word such as ``<exists>``."""
+
+
+class _Reader:
+    """The tokens of a file that count."""
+
+    def __init__(self, text: str) -> None:
+        self.text, self.at, self.line = text, 0, 1
+        self.tokens = self._tokens()
+
+    def _tokens(self) -> Iterator[Any]:
+        for match in _TOKEN.finditer(self.text):
+            self.line += self.text.count("\n", self.at, match.start())
+            self.at = match.start()
+            quoted, flag, _, word, open_quote = match.groups()
+            if open_quote:
+                raise RowError("the file", '"', "has a quote that does not end", line=self.line)
+            if quoted is not None:
+                yield quoted.replace('""', '"')
+            elif flag:
+                yield _Flag(flag)
+            elif word and NUMBER_TEXT.fullmatch(word):
+                yield Decimal(word)
+
+    def take(self, kind: type) -> Any:
+        """Return the next token, which must be of a kind."""
+        token = next(self.tokens, None)
+        if type(token) is not kind:
+            wanted = {Decimal: "a number", str: "a text in quotes", _Flag: "<exists>"}[kind]
+            value = None if token is None else str(token)
+            problem = "ends too early" if token is None else "has {}"
+            raise RowError("the file", value, problem, f"here must be {wanted}", line=self.line)
+        return token
+
+
+def _count(reader: _Reader) -> int:
+    number = reader.take(Decimal)
+    if not 0 <= number <= len(reader.text) or number != int(number):
+        rule = "here must be a number of tiers or intervals"
+        raise RowError("the file", float(number), "has {}", rule, line=reader.line)
+    return int(number)
+
+
+def _check_tiers(tiers: str) -> None:
+    if tiers not in TIERS:
+        raise ArgumentError("tiers", tiers, rule=f"it must be one of {', '.join(TIERS)}")
+
+
+def _groups(rows: Sequence[Row], tiers: str) -> list[tuple[str, list[Row]]]:
+    """Return the name of each tier, and its events by their start."""
+    in_order = sorted(rows, key=lambda row: row.start)
+    ends: dict[str | None, Decimal] = {}
+    overlap = set()
+    for row in in_order:
+        if row.start < ends.get(row.stream, row.start):
+            overlap.add(row.stream)
+        ends[row.stream] = row.end
+
+    def tier(row: Row) -> tuple[str, str]:
+        if tiers == "class":
+            return row.label, ""
+        return row.stream or "", row.label if row.stream in overlap else ""
+
+    groups: dict[tuple[str, str], list[Row]] = {tier(row): [] for row in rows}
+    for row in in_order:
+        groups[tier(row)].append(row)
+    return [(name, group) for (name, _), group in groups.items()] or [("", [])]
+
+
+def _intervals(
+    rows: Sequence[Row], first: Decimal, last: Decimal
+) -> Iterator[tuple[Decimal, Decimal, str]]:
+    """Yield the intervals of a tier without gaps between them."""
+    at = first
+    for row in rows:
+        if row.start < at:
+            rule = "intervals of a class must not overlap"
+            problem = f"is {{}}, but the event before ends at {plain(at)}"
+            raise ArgumentError("start", float(row.start), problem, rule, "merge them")
+        if row.end == row.start:
+            rule = "an interval must have a length"
+            raise ArgumentError("end", float(row.end), "is {}, as the start", rule, "leave it out")
+        if row.start > at:
+            yield at, row.start, ""
+        yield row.start, row.end, row.label
+        at = row.end
+    if at < last:
+        yield at, last, ""
+
+
+def _quoted(text: str) -> str:
+    return '"' + text.replace('"', '""') + '"'

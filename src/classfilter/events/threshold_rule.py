@@ -1,0 +1,154 @@
+"""Two thresholds and minimum durations: the simple rule that many tools have, to compare with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..errors import ArgumentError, names_keywords
+from ..inputs import duration
+from ..support.types import NUMBER, Array, Bools, Floats, Ints
+
+BELOW = 0.15
+"""By default an event ends so far below the threshold at which it begins."""
+
+
+class Decided(NamedTuple):
+    """The events of one stream: class, start, end and probability of each, (N,)."""
+
+    k: Ints
+    start: Floats
+    end: Floats
+    probability: Floats
+
+
+@names_keywords
+@dataclass(frozen=True)
+class ThresholdRule:
+    """An event begins where the probability of its class reaches `enter`, and ends below `leave`.
+
+    Each class is decided by itself, so that events of two classes may overlap. Gaps are merged
+    first, then short events are dropped. It works on whole tables and recordings only.
+
+    Parameters
+    ----------
+    enter : float, default 0.5
+        The threshold at which an event begins.
+    leave : float, optional
+        The threshold below which it ends; by default 0.15 below `enter`.
+    min_duration, merge_gap : duration, default 0
+        Shorter events are dropped; shorter gaps between events of a class are filled.
+    ignore : class or iterable of them
+        Classes for which no event is reported.
+    max_gap : duration, optional
+        A row stands for no more time than this; events end after it.
+
+    Examples
+    --------
+    >>> import classfilter as cf
+    >>> rec = cf.Recording(range(6), "net", [[0.6, 0.4], [0.4, 0.6], [0.6, 0.4]] * 2, ["a", "b"])
+    >>> [(e.label, e.start, e.end) for e in cf.events(rec, cf.ThresholdRule(0.5, 0.3))]
+    [('a', 0.0, 6.0), ('b', 1.0, 6.0)]
+    """
+
+    enter: float = 0.5
+    leave: float | None = None
+    min_duration: Any = 0.0
+    merge_gap: Any = 0.0
+    ignore: Any = ()
+    max_gap: Any = None
+
+    def __post_init__(self) -> None:
+        _require_probability("enter", self.enter)
+        leave = max(self.enter - BELOW, 0.0) if self.leave is None else self.leave
+        _require_probability("leave", leave)
+        if leave > self.enter:
+            rule = f"it must not be above enter, {self.enter!r}"
+            raise ArgumentError("leave", leave, rule=rule)
+        object.__setattr__(self, "leave", float(leave))
+        for name in ("min_duration", "merge_gap", "max_gap"):
+            value = getattr(self, name)
+            if name == "max_gap" and value is None:
+                continue
+            span = duration(name, value)
+            if not 0 <= span < np.inf:
+                raise ArgumentError(name, value, rule="it must not be negative, and finite")
+            object.__setattr__(self, name, span)
+        if self.max_gap == 0:
+            remedy = "give a positive duration, or None"
+            raise ArgumentError("max_gap", 0, rule="it must not be 0", remedy=remedy)
+        ignore = [self.ignore] if isinstance(self.ignore, (str, int)) else self.ignore
+        object.__setattr__(self, "ignore", tuple(map(str, ignore)))
+
+    def check(self, classes: tuple[Any, ...]) -> None:
+        """Raise for a class that is named here and is not one of these."""
+        for name in self.ignore:
+            if name not in tuple(map(str, classes)):
+                raise ArgumentError("ignore", name, "names {}", f"the classes are {list(classes)}")
+
+    def decide(self, time: Floats, probs: Array, classes: tuple[Any, ...]) -> Decided:
+        """Return the events of one stream, by their start."""
+        self.check(classes)
+        ends = row_ends(time, self.max_gap)
+        parts = []
+        for k, name in enumerate(map(str, classes)):
+            if name not in self.ignore:
+                p = np.asarray(probs[:, k], np.float64)
+                parts += [(k, *event) for event in self._of_class(time, ends, p)]
+        parts.sort(key=lambda event: (event[1], event[0]))
+        columns = np.array(parts, np.float64).reshape(-1, 4).T
+        return Decided(columns[0].astype(np.intp), columns[1], columns[2], columns[3])
+
+    def _of_class(self, time: Floats, ends: Floats, p: Floats) -> list[tuple[float, float, float]]:
+        """Return start, end and probability of each event of a class."""
+        assert self.leave is not None
+        on = _held(p >= self.enter, ~(p >= self.leave), np.append(True, time[1:] > ends[:-1]))
+        edges = np.flatnonzero(np.diff(on.astype(int), prepend=0, append=0))
+        # A stretch that ends where the next begins with the class on is two events.
+        cuts = np.flatnonzero(on[1:] & on[:-1] & (time[1:] > ends[:-1])) + 1
+        bounds = np.sort(np.concatenate([edges, cuts, cuts]))
+        merged: list[list[Any]] = []
+        for first, last in bounds.reshape(-1, 2).tolist():
+            if not ends[last - 1] > time[first]:  # rows that stand for no time
+                continue
+            if merged and time[first] - ends[merged[-1][1] - 1] <= self.merge_gap:
+                merged[-1][1] = last
+            else:
+                merged.append([first, last])
+        events = []
+        for first, last in merged:
+            start, end = float(time[first]), float(ends[last - 1])
+            if end - start >= self.min_duration:
+                rows, weight = p[first:last], ends[first:last] - time[first:last]
+                seen = ~np.isnan(rows)
+                events.append((start, end, float(np.average(rows[seen], weights=weight[seen]))))
+        return events
+
+
+def _require_probability(argument: str, value: Any) -> None:
+    if isinstance(value, bool) or not isinstance(value, NUMBER) or not 0 <= value <= 1:
+        raise ArgumentError(argument, value, rule="it must be a number in [0, 1]")
+
+
+def row_ends(time: Floats, max_gap: float | None = None) -> Floats:
+    """Return the end of the time that each row stands for: the next row, at most `max_gap` away.
+
+    The last row stands for as long as the one before it.
+
+    Examples
+    --------
+    >>> row_ends(np.array([0.0, 1.0, 3.0, 9.0]), max_gap=4.0).tolist()
+    [1.0, 3.0, 7.0, 13.0]
+    """
+    step = np.diff(time)
+    step = np.append(step, step[-1:] if step.size else np.zeros(time.size))
+    result: Floats = time + (step if max_gap is None else np.minimum(step, max_gap))
+    return result
+
+
+def _held(on: Bools, off: Bools, begins: Bools) -> Bools:
+    """Return whether each row is on: since a row that turned it on, unless one turned it off."""
+    last: Ints = np.maximum.accumulate(np.where(on | off | begins, np.arange(on.size), 0))
+    return on[last]

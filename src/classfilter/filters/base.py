@@ -1,0 +1,185 @@
+"""The protocol of a filter, and what the filters of this library share."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from functools import partial
+from os import PathLike
+from typing import Any, Protocol, Self, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike
+
+from ..errors import ArgumentError, names_keywords
+from ..inputs import positive_duration
+from ..support.imports import public_name
+from ..support.types import NUMBER, Array, Duration
+
+FilterType = TypeVar("FilterType", bound="Filter")
+
+
+class Filter(Protocol):
+    """The methods of every filter; any object that has them can be used as a filter."""
+
+    @property
+    def classes(self) -> tuple[Any, ...]:
+        """The K classes."""
+
+    @property
+    def probs(self) -> Array:
+        """The current class probabilities, shape (K,)."""
+
+    @property
+    def label(self) -> Any:
+        """The most probable class."""
+
+    state: Any
+    """All that the filter remembers; assign it to restore."""
+
+    def update(self, probs: Any, beta: float = 1.0, dt: float = 1.0) -> Array:
+        """Let `dt` time units pass, then observe a row of probabilities, shape (K,)."""
+
+    def run(self, probs: Any, beta: ArrayLike = 1.0, dt: ArrayLike = 1.0) -> Any:
+        """Update with every row of (T, K) in turn."""
+
+    def reset(self) -> None:
+        """Return to the state before any data."""
+
+    def copy(self) -> Self:
+        """Return an independent filter in the same state."""
+
+
+class BaseFilter:
+    """A filter built from its classes and options, so that it can be copied and saved."""
+
+    _classes: tuple[Any, ...]
+    _options: dict[str, Any]
+    probs: Any
+    state: Any
+
+    def __init_subclass__(cls) -> None:
+        if "__init__" in vars(cls):
+            names_keywords(cls)
+
+    @property
+    def classes(self) -> tuple[Any, ...]:
+        """The classes, in the order of the probabilities."""
+        return self._classes
+
+    _averages = False
+    """Whether the estimate is an average that hardly changes where the half-life is long."""
+
+    @property
+    def _half_life(self) -> float | None:
+        """The time that halves what is left of the past; None where time does not matter."""
+        return None
+
+    @property
+    def label(self) -> Any:
+        """The most probable class; of several, the first."""
+        return self._classes[int(self.probs.argmax())]
+
+    def copy(self) -> Self:
+        """Return an independent filter with the same settings, in the same state."""
+        new = type(self)(self._classes, **self._options)  # type: ignore[call-arg]
+        new.state = self.state
+        return new
+
+    def save(
+        self,
+        path: str | PathLike[str],
+        beta: Mapping[str, float] | None = None,
+        policy: Any = None,
+    ) -> None:
+        """Write the settings, with the weights of sources and a policy, to a TOML file.
+
+        `load` reads it.
+        """
+        public_name("Chain")(self, beta=beta or 1.0, policy=policy).save(path)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return partial(type(self), self._classes, **self._options), (), tuple(self.state)  # type: ignore[call-arg]
+
+    def __setstate__(self, state: Any) -> None:
+        self.state = state
+
+
+class CompiledFilter(BaseFilter):
+    """A filter of the core, with a precision and a temperature."""
+
+    _dtype: np.dtype[Any]
+
+    @property
+    def temperature(self) -> float:
+        """What is returned is p to the power 1 / temperature, normalised; the state is not."""
+        return float(self._options["temperature"])
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Precision of the arithmetic."""
+        return self._dtype
+
+
+def checked_prior(prior: ArrayLike, dtype: np.dtype[Any], classes: int) -> Array:
+    """Return a prior as an array of one entry per class."""
+    array: Array = np.array(prior, dtype)
+    if array.shape != (classes,):
+        raise ValueError(
+            f"prior has shape {array.shape}; it must have one entry per class, shape ({classes},)"
+        )
+    return array
+
+
+def check_dtype(dtype: DTypeLike) -> np.dtype[Any]:
+    """Return a dtype if it is float64 or float32."""
+    rule = "it must be float64 or float32"
+    try:
+        checked = np.dtype(dtype)
+    except (TypeError, ValueError, SyntaxError):  # it parses text with commas as code
+        raise ArgumentError("dtype", dtype, rule=rule) from None
+    if checked not in (np.dtype(np.float64), np.dtype(np.float32)):
+        raise ArgumentError("dtype", checked, f"is {checked}", rule)
+    return checked
+
+
+def with_options(f: Any, **options: Any) -> Any:
+    """Return a fresh filter with the same settings but for some."""
+    return type(f)(f.classes, **{**f._options, **options})
+
+
+def check_temperature(temperature: float) -> float:
+    """Return a temperature if it is a number; the core checks its range."""
+    if not isinstance(temperature, NUMBER) or isinstance(temperature, bool):
+        remedy = "give a number, such as 1.4; 1 leaves the probabilities as they are"
+        raise ArgumentError("temperature", temperature, remedy=remedy)
+    return float(temperature)
+
+
+def shown_temperature(temperature: float) -> str:
+    """Return a temperature for a representation, where there is one."""
+    return "" if temperature == 1 else f", temperature={temperature:.6g}"
+
+
+def half_life_of(rate: float) -> float | None:
+    """Return the half-life of a decay per time unit; None of 0 and 1.
+
+    Examples
+    --------
+    >>> round(half_life_of(decay(None, "1min")), 9)
+    60.0
+    """
+    return math.log(0.5) / math.log(rate) if 0 < rate < 1 else None
+
+
+def decay(
+    rate: float | None, half_life: Duration | None, name: str = "gamma", default: float = 0.9
+) -> float:
+    """Return the decay per time unit: itself, or that of a half-life, or the default."""
+    if half_life is None:
+        if rate is not None and not isinstance(rate, NUMBER):
+            raise TypeError(f"{name} is {rate!r}; it must be a number")
+        return default if rate is None else float(rate)
+    if rate is not None:
+        raise ValueError(f"{name} and half_life are both given; give one of them")
+    return float(0.5 ** (1.0 / positive_duration("half_life", half_life)))

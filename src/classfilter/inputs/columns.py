@@ -1,0 +1,294 @@
+"""How a table is written: its classes, the names of its columns, and what its numbers are."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..errors import ArgumentError, Remedy
+from ..support.types import Classes
+from ..support.validation import is_missing, text_names
+from .label_scores import fewest
+from .scores import check_scores
+from .times import per_second
+
+COLUMNS = ("time", "stream", "source", "label", "prediction", "confidence")
+"""The columns besides ``p_<class>``."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where things are in a table.
+
+    Attributes
+    ----------
+    columns : dict of str to str
+        The name that each column has in the table, by its name here.
+    classes : tuple of str or None
+        The classes, in the order of their columns; None where only the labels tell.
+    labels : bool
+        Whether predictions are labels in a column ``prediction``.
+    guessed : bool
+        Whether all columns ``p_<class>`` were taken as classes, for want of other knowledge.
+    """
+
+    columns: dict[str, str]
+    classes: tuple[str, ...] | None
+    labels: bool
+    guessed: bool = False
+
+    @property
+    def label_columns(self) -> list[str]:
+        """The columns of the table that name classes."""
+        return [self.columns[name] for name in ("prediction", "label") if name in self.columns]
+
+    @property
+    def number_columns(self) -> list[str]:
+        """The columns of the table that a filter needs as numbers."""
+        return [name for here, name in self.columns.items() if is_number_here(here)]
+
+
+@dataclass(frozen=True)
+class TableFormat:
+    """What is known about a table before it is read.
+
+    Attributes
+    ----------
+    classes : tuple of str, optional
+        The classes; by default those that the columns or the labels name.
+    columns : mapping of str to str
+        The name of a column in the table, by its name here, where they differ.
+    scores : str
+        What the numbers are: "probabilities", "logits", "percent" or "independent".
+    independent : bool
+        Whether the classes are labels that may be true at once, each with a score of its own.
+    unit : str, optional
+        What the numbers of time count: "s", "ms", "us" or "ns"; by default they stay as they are.
+    """
+
+    classes: tuple[str, ...] | None = None
+    columns: Mapping[str, str] = field(default_factory=dict)
+    scores: str = "probabilities"
+    unit: str | None = None
+    independent: bool = False
+
+    @classmethod
+    def of(
+        cls,
+        classes: Classes | None,
+        columns: Mapping[str, str] | None = None,
+        scores: str = "probabilities",
+        unit: str | None = None,
+        independent: bool = False,
+    ) -> TableFormat:
+        """Return a format, its arguments checked."""
+        per_second(unit)
+        scores = check_scores(scores)
+        independent = independent or scores == "independent"
+        names = None if classes is None else text_names(classes, fewest(independent))
+        return cls(names, columns_by_name_here(columns), scores, unit, independent)
+
+    def layout(self, names: list[str]) -> Layout:
+        """Return where things are in a table with columns of these names."""
+        found = self._layout(names)
+        check_named(found.columns, "stream", "source", *(["confidence"] if found.labels else []))
+        return found
+
+    def _layout(self, names: list[str]) -> Layout:
+        if not all(isinstance(name, str) for name in names):
+            remedy = "name them, such as df.rename(columns=str)"
+            raise ArgumentError("the table", names, "has columns {}", "names are text", remedy)
+        columns = self._by_name_here(names)
+        if "time" not in columns:
+            meant = _meant(["time"], names)
+            rule = f"it has {names}{meant}"
+            raise ArgumentError("the table", names, "has no column time", rule, Remedy.NAME_TIME)
+        unprefixed = {name: here for here, name in self.unprefixed(columns).items()}
+        columns = {unprefixed.get(here, here): name for here, name in columns.items()}
+        probs = [name[2:] for name in columns if name.startswith("p_")]
+        known = self.classes
+        if known and not set(known) & set(probs) and known == _numbers(len(known)):
+            known = None  # a number of classes: by position
+        wanted = set(known or ())
+        matched = known is not None and wanted <= set(probs)
+        labels = "prediction" in columns and not matched and (known is not None or len(probs) < 2)
+        labels = (labels or "prediction" in self.columns) and not self.independent
+        if labels:
+            self.check_scores_beside_labels([name for name in probs if name in wanted])
+            return Layout(columns, self.classes, labels=True)
+        if len(probs) < fewest(self.independent):
+            raise self._without_predictions(names)
+        if matched:
+            return Layout(columns, tuple(name for name in probs if name in wanted), False)
+        found = text_names(probs, fewest(self.independent))
+        return Layout(columns, found, labels=False, guessed=True)
+
+    def check_scores_beside_labels(self, scored: list[str]) -> None:
+        """Refuse columns ``p_<class>`` of some classes, which would not be read."""
+        if not scored or "prediction" in self.columns:
+            return
+        missing = [f"p_{name}" for name in self.classes or () if name not in scored]
+        given = [f"p_{name}" for name in scored]
+        problem = f"has a column prediction, and {{}}, but not {missing}"
+        remedy = f"give {', '.join(missing)} too"
+        if len(missing) == len(given) == 1:
+            remedy += f", 1 - {given[0]}"
+        hints = (Remedy.ONLY_PREDICTION,)
+        raise ArgumentError("the table", given, problem, remedy=remedy, hints=hints)
+
+    def _by_name_here(self, names: list[str]) -> dict[str, str]:
+        """Return the name in the table of each column, by its name here, in the table's order."""
+        for here, name in self.columns.items():
+            if name not in names:
+                problem = f"has {{}} for {here}, which the table does not have"
+                remedy = Remedy.COLUMN_FOR_NAME if is_name_here(name) and here in names else ""
+                raise ArgumentError("columns", name, problem, f"it has {names}", remedy)
+        taken = set(self.columns.values())
+        free = {name: name for name in names if name not in taken}
+        both = free | dict(self.columns)
+        places = {name: place for place, name in enumerate(names)}
+        return dict(sorted(both.items(), key=lambda item: places[item[1]]))
+
+    def unprefixed(self, names: Collection[str]) -> dict[str, str]:
+        """Return the columns that are named as the classes, by ``p_<class>``.
+
+        `names` are those here. There are some only where the classes are known, and no
+        ``p_<class>`` for any of them is there.
+        """
+        known = self.classes or ()
+        by_position = known == _numbers(len(known)) and any(n.startswith("p_") for n in names)
+        if "prediction" in self.columns or by_position:
+            return {}
+        named = [c for c in known if c in names and c not in COLUMNS and c not in self.columns]
+        prefixed = [name for name in known if f"p_{name}" in names]
+        if not named or len(prefixed) == len(known):
+            return {}
+        missing = [name for name in known if name not in {*named, *prefixed}]
+        if prefixed and not missing:
+            pairs = f"columns {[f'p_{name}' for name in prefixed]}, but {{}} without p_"
+            remedy = "name all of them in one way"
+            raise ArgumentError("the table", named, f"has {pairs}", remedy=remedy)
+        if "prediction" in names and not missing:
+            problem = "has a column prediction, and columns {} that are named as classes"
+            raise ArgumentError("the table", named, problem, remedy=Remedy.WHICH_PREDICTION)
+        others = sum(name.startswith("p_") for name in names) > 1 or "prediction" in names
+        if missing and not prefixed and not others:
+            problem = f"has columns for the classes {named}, but none for {{}}"
+            raise ArgumentError("the table", missing, problem, f"it has {[*names]}")
+        return {} if missing else {f"p_{name}": name for name in named}
+
+    def _without_predictions(self, names: list[str]) -> ArgumentError:
+        """Return the error of a table that has no predictions."""
+        known = self.classes or ()
+        wanted = [*known, *(f"p_{name}" for name in known)]
+        prefixed = ["p_" + name.strip()[2:] for name in names if name.strip()[:2].lower() == "p_"]
+        meant = _meant([*wanted, "prediction", *prefixed], names)
+        problem = "needs two or more columns p_<class>, one per class, or a column prediction with"
+        problem += " names of classes"
+        if self.independent:
+            problem = "needs a column p_<label> for each label"
+        rule = f"it has {names}{meant}"
+        if known:
+            rule = f"the classes are {[*known]}, and {rule}"
+        remedy = Remedy.NAME_PROBS if known else Remedy.NAME_PROBS_OR_CLASSES
+        alone = not self.independent and len(prefixed) == 1
+        hints = (Remedy.ONE_SCORE,) if alone else ()
+        return ArgumentError("the table", names, problem, rule, remedy, hints=hints)
+
+
+def is_name_here(name: str) -> bool:
+    """Return whether a name is one of the columns here."""
+    return name in COLUMNS or name.startswith("p_")
+
+
+def is_number_here(name: str) -> bool:
+    """Return whether the column of a name here has numbers."""
+    return name in ("time", "confidence") or name.startswith("p_")
+
+
+def columns_by_name_here(columns: Mapping[str, str] | None) -> dict[str, str]:
+    """Return the names of columns in a table by their names here.
+
+    One that is given the other way, as pandas and Polars rename, is turned round: its key is no
+    name here, and its value is.
+    """
+    by_name: dict[str, str] = {}
+    for name, column in (columns or {}).items():
+        turned = not is_name_here(name)
+        here, there = (column, name) if turned else (name, column)
+        if not is_name_here(here):
+            rule = f"it must be one of {', '.join(COLUMNS)} or p_<class>"
+            raise ArgumentError("columns", name, "names {}", rule, Remedy.COLUMN_FOR_NAME)
+        if here in by_name:
+            problem = f"has both {by_name[here]!r} and {{}} for {here}"
+            raise ArgumentError("columns", there, problem, remedy="give one")
+        by_name[here] = there
+    return by_name
+
+
+def check_named(there: Collection[str], *names: str) -> None:
+    """Refuse a table, or a line, that has one of these only in other letters: it is not read."""
+    for name in names:
+        column = None if name in there else in_any_letters(name, there)
+        if column is not None:
+            problem = f"has a column {{}}, but none with the name {name}"
+            remedy = Remedy[f"NAME_{name.upper()}"]
+            raise ArgumentError("the table", column, problem, remedy=remedy)
+
+
+def _meant(wanted: Iterable[str], names: list[str]) -> str:
+    """Return which columns were probably meant, as a part of a message; capitals, spaces differ."""
+    found = {name: in_any_letters(name, names) for name in wanted if name not in names}
+    pairs = ", ".join(f"{column!r} for {name}" for name, column in found.items() if column)
+    return f", probably {pairs}" if pairs else ""
+
+
+def in_any_letters(name: str, names: Iterable[str]) -> str | None:
+    """Return the last name that is this one but for capitals and spaces, if there is one."""
+    return {other.strip().casefold(): other for other in names}.get(name.casefold())
+
+
+def _numbers(K: int) -> tuple[str, ...]:
+    return tuple(map(str, range(K)))
+
+
+def matches(wanted: tuple[str, ...], classes: tuple[str, ...]) -> bool:
+    """Return whether a table has the classes that it should have, or their number."""
+    return set(wanted) == set(classes) or wanted == _numbers(len(classes))
+
+
+def label_classes(columns: Mapping[str, Iterable[Any]]) -> tuple[str, ...]:
+    """Return the classes that columns of labels name: sorted, whole numbers by value."""
+    named = {
+        column: {_name(cell) for cell in cells if not is_missing(cell)}
+        for column, cells in columns.items()
+    }
+    numbers = [column for column, names in named.items() if names and all(map(_is_whole, names))]
+    texts = [column for column, names in named.items() if names and not any(map(_is_whole, names))]
+    if numbers and texts:
+        whole, text = (sorted(named[column])[:5] for column in (numbers[0], texts[0]))
+        raise ArgumentError(
+            f"column {numbers[0]}",
+            whole,
+            f"has the numbers {{}}, but column {texts[0]} the names {text}: they share no class",
+            remedy=Remedy.CLASSES_IN_ORDER,
+        )
+    names = set[str]().union(*named.values())
+    all_whole = all(map(_is_whole, names))
+    if len(names) < 2:
+        problem = "names only the class {}" if names else "names no class"
+        only = min(names, default=None)
+        raise ArgumentError("column prediction", only, problem, remedy=Remedy.GIVE_CLASSES)
+    in_order: list[str] = sorted(names, key=lambda name: (int(name) if all_whole else 0, name))
+    return text_names(in_order)
+
+
+def _is_whole(name: str) -> bool:
+    return name.lstrip("-").isdigit()
+
+
+def _name(cell: Any) -> str:
+    """Return the name that a label means: 2.0, of a column with missing labels, is 2."""
+    whole = isinstance(cell, float) and cell.is_integer()
+    return str(int(cell)) if whole else str(cell)

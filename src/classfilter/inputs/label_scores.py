@@ -1,0 +1,196 @@
+"""Scores of several labels at once: each lies in [0, 1] by itself, and they need not sum to 1."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import compress
+from typing import Any
+
+import numpy as np
+
+from .. import _core
+from ..errors import ArgumentError, RowError
+from ..support.arrays import as_plain
+from ..support.types import NUMBER, Array, Floats, Ints
+from .names import in_order, is_series
+
+
+def label_scores(values: Any, labels: Sequence[Any], what: str = "probs") -> Floats:
+    """Return the scores of many rows, (T, L), checked; NaN where a label was not observed.
+
+    Parameters
+    ----------
+    values : array_like (T, L), dataframe, mapping of columns, or list of mappings
+        In the order of the labels, or by their names. Of one label, (T,) is enough.
+    labels : sequence
+        Their names.
+    what : str
+        The argument, for errors.
+    """
+    values = as_plain(values)
+    named = isinstance(values, (list, tuple)) and any(
+        isinstance(row, Mapping) or is_series(row) for row in values
+    )
+    rows = [_row(row, labels, i) for i, row in enumerate(values)] if named else values
+    cells = rows if named else in_order(rows, labels)
+    L = len(labels)
+    if what != "predicted":  # decisions may be scored too
+        _refuse_booleans(cells, what)
+    try:
+        array = np.array(_without_none(cells), np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise ArgumentError(
+            what, type(values).__name__, "is a {}", f"it must be numbers, (T, {L})",
+            "give one score per label, NaN where there is none",
+        ) from None  # fmt: skip
+    if array.ndim == 1 and (L == 1 or array.size == 0):
+        array = array.reshape(-1, L)
+    if array.ndim != 2 or array.shape[1] != L:
+        problem, rule = "has shape {}", f"it must be (T, {L}), one score per label"
+        raise ArgumentError(what, array.shape, problem, rule)
+    check_label_scores(array, labels, what)
+    return array
+
+
+def one_row(value: Any, labels: Sequence[Any], what: str = "probs") -> Floats:
+    """Return the scores of one row, (L,), checked; NaN where a label was not observed."""
+    L = len(labels)
+    given = in_order(as_plain(value), labels, of_one_row=True)
+    if value is None:
+        given = np.full(L, np.nan)
+    elif L == 1 and isinstance(given, NUMBER) and not isinstance(given, bool):
+        given = [given]
+    _refuse_booleans(given, what)
+    try:
+        row = np.array(_without_none(given), np.float64)
+    except (TypeError, ValueError, OverflowError):
+        remedy = "give one score per label, NaN where there is none"
+        raise RowError(what, value, rule=f"it must be {L} numbers", remedy=remedy) from None
+    if row.shape != (L,):
+        raise RowError(what, row.shape, "has shape {}", f"it must be ({L},), one score per label")
+    try:
+        check_label_scores(row[None], labels, what)
+    except RowError as error:
+        raise error.replaced(row=None) from None
+    return row
+
+
+def as_label_scores(numbers: Floats, kind: str, labels: Sequence[Any]) -> Floats:
+    """Return numbers (T, L), which may be logits or percentages, as scores, checked.
+
+    Examples
+    --------
+    >>> as_label_scores(np.array([[0.0, -800.0, np.nan]]), "logits", "abc").tolist()
+    [[0.5, 0.0, nan]]
+    """
+    if kind == "logits":
+        _refuse(np.isinf(numbers), numbers, labels, "probs", "it must be finite")
+        small = np.exp(-np.abs(numbers))
+        sigmoid: Floats = np.where(numbers < 0, small, 1.0) / (1 + small)
+        return sigmoid
+    scores = numbers / 100 if kind == "percent" else numbers
+    check_label_scores(scores, labels)
+    return scores
+
+
+def names_on(probabilities: Array, labels: Sequence[str]) -> list[str]:
+    """Return the labels that are on in each row of (T, L), more probable than not, as text.
+
+    Examples
+    --------
+    >>> names_on(np.array([[0.9, 0.6], [0.5, 0.4]]), ["robin", "wren"])
+    ['robin,wren', '']
+    """
+    packed = np.packbits(probabilities > 0.5, axis=1)
+    size, whole = packed.shape[1], packed.tobytes()
+    rows = [whole[i : i + size] for i in range(0, len(whole), size)]
+    texts = {
+        row: ",".join(compress(labels, np.unpackbits(np.frombuffer(row, np.uint8))))
+        for row in set(rows)
+    }
+    return [texts[row] for row in rows]
+
+
+def check_label_scores(scores: Floats, labels: Sequence[Any], what: str = "probs") -> None:
+    """Raise for the first score of (T, L) outside [0, 1]; NaN is a label that was not observed."""
+    invalid = ~((scores >= 0) & (scores <= 1) | np.isnan(scores))
+    remedy = "percentages need a division by 100, logits a sigmoid"
+    _refuse(invalid, scores, labels, what, "it must lie in [0, 1]", remedy)
+
+
+def truth_of_labels(values: Any, labels: Sequence[Any], what: str = "label") -> Ints:
+    """Return whether each label is true, (T, L): 1 or 0, and -1 where that is not known."""
+    given = np.asarray(values)
+    if given.dtype.kind not in "biuf" or given.ndim != 2 or given.shape[1] != len(labels):
+        rule = f"it must be (T, {len(labels)}): of each label whether it is true"
+        raise ArgumentError(what, given.shape, "has shape {}", rule, "give 1, 0, or -1 if unknown")
+    known = np.where(np.isnan(given), -1, given) if given.dtype.kind == "f" else given.astype(int)
+    rule = "it must be 1, 0, or -1 where it is not known"
+    _refuse(~np.isin(known, (-1, 0, 1)), known, labels, what, rule)
+    return known.astype(np.intp)
+
+
+def _refuse(
+    invalid: Array, numbers: Array, labels: Sequence[Any], what: str, rule: str, remedy: str = ""
+) -> None:
+    """Raise for the first number of (T, L) that is invalid, if any is."""
+    if invalid.any():
+        row, k = map(int, np.unravel_index(invalid.argmax(), invalid.shape))
+        value = numbers[row, k].item()
+        raise RowError(what, value, rule=rule, remedy=remedy, row=row, entry=str(labels[k]))
+
+
+def fewest(independent: bool) -> int:
+    """Return how many classes there must be: one label is enough, but not one class."""
+    return 1 if independent else 2
+
+
+def lane_names(label: Any) -> tuple[str, str]:
+    """Return the two classes of one of several labels."""
+    return f"not {label}", str(label)
+
+
+def lane_index(label: Any, labels: Sequence[str], independent: bool) -> int:
+    """Return the place of one of several labels, or raise."""
+    if not independent:
+        raise ArgumentError("label", label, rule="the classes exclude each other")
+    if str(label) not in labels:
+        raise ArgumentError("label", label, rule=f"the labels are {list(labels)}")
+    return list(labels).index(str(label))
+
+
+def pairs(scores: Floats) -> Floats:
+    """Return scores as the rows of filters of two classes, off and on, on a new last axis.
+
+    Examples
+    --------
+    >>> pairs(np.array([0.25, 1.0])).tolist()
+    [[0.75, 0.25], [0.0, 1.0]]
+    """
+    return np.stack([1 - scores, scores], axis=-1)
+
+
+def _refuse_booleans(cells: Any, what: str) -> None:
+    """Raise for True and False, which NumPy would take as 1 and 0."""
+    try:
+        _core.check_no_booleans(cells if isinstance(cells, (list, tuple)) else np.asarray(cells))
+    except RowError as error:
+        raise error.replaced(argument=what) from None
+
+
+def _row(row: Any, labels: Sequence[Any], number: int) -> Any:
+    try:
+        return one_row(row, labels)
+    except RowError as error:
+        raise error.replaced(row=number) from None
+
+
+def _without_none(cells: Any) -> Any:
+    """Return nested lists with NaN for None."""
+    if not isinstance(cells, (list, tuple)):
+        return cells
+    return [
+        math.nan if cell is None else _without_none(cell) if isinstance(cell, Iterable) else cell
+        for cell in cells
+    ]

@@ -1,0 +1,161 @@
+"""Numbers that have names of classes, such as the columns of a dataframe, in a filter's order."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import _core
+from ..errors import ArgumentError, Remedy, RowError
+from ..support.imports import import_optional
+from ..support.types import NUMBER, Array, Floats
+from ..support.validation import is_missing
+
+
+def in_order(values: Any, classes: Sequence[Any], *, of_one_row: bool = False) -> Any:
+    """Return numbers that have names of classes as an array in the order of the classes.
+
+    They are (T, K) of a dataframe or of a mapping of columns; (K,) of one row: a mapping, a pandas
+    Series, a dataframe of one row. All else is returned as it is.
+    """
+    order = class_columns(values, classes, of_one_row)
+    if order is None:
+        return values
+    columns = _columns(values)
+    if of_one_row:
+        cells = [list(columns[k]) if np.ndim(columns[k]) else [columns[k]] for k in order]
+        if {len(column) for column in cells} != {1}:
+            rows_given = max(map(len, cells))
+            remedy = "give one row, or call run"
+            raise RowError("probs", rows_given, "has {} rows", "it must have 1", remedy)
+        return np.array([_numbers(c, classes[i])[0] for i, c in enumerate(cells)])
+    try:
+        return np.stack([_numbers(columns[k], classes[i]) for i, k in enumerate(order)], axis=1)
+    except ValueError as error:
+        if isinstance(error, ArgumentError):
+            raise
+        lengths = [len(column) for column in columns]
+        raise ArgumentError(
+            "probs", lengths, "has columns of {} rows", remedy="give columns of one length"
+        ) from None
+
+
+def class_columns(
+    values: Any, classes: Sequence[Any], of_one_row: bool = False
+) -> list[int] | None:
+    """Return which of the names that values have is that of each class; None if they have none.
+
+    Columns ``p_<class>`` name classes too, where all are so. A dataframe without names, or one for
+    a filter that has a number of classes instead of names, is in order.
+    """
+    names = names_of(values, of_one_row)
+    if names is None:
+        return None
+    wanted = [str(name) for name in classes]
+    texts = [str(name) for name in names]
+    if len(set(texts)) == len(texts):
+        short = [text[2:] for text in texts if text.startswith("p_")]
+        for given in (texts, short):
+            if set(given) == set(wanted) and len(given) == len(texts):
+                return [given.index(name) for name in wanted]
+    in_their_order = _are_numbers(texts) or _are_numbers(wanted)
+    if not isinstance(values, Mapping) and len(texts) == len(wanted) and in_their_order:
+        return list(range(len(texts)))
+    error = _name_error(names, texts, wanted)
+    raise RowError(*error.args) if of_one_row else error
+
+
+def named_classes(values: Any) -> tuple[str, ...] | None:
+    """Return the classes that values name, in their order; None where they have no names."""
+    if isinstance(values, (list, tuple)) and len(values):
+        values = values[0] if isinstance(values[0], Mapping) else None
+    names = names_of(values)
+    if names is None or _are_numbers(texts := [str(name) for name in names]):
+        return None
+    prefixed = all(text.startswith("p_") for text in texts)
+    return tuple(text[2:] if prefixed else text for text in texts)
+
+
+def _are_numbers(texts: list[str]) -> bool:
+    """Return whether names are those that a dataframe has by default."""
+    places = range(len(texts))
+    return texts in ([str(k) for k in places], [f"column_{k}" for k in places])
+
+
+def _name_error(names: list[Any], texts: list[str], wanted: list[str]) -> ArgumentError:
+    missing = [name for name in wanted if name not in texts and f"p_{name}" not in texts]
+    unknown = [text for text in texts if text.removeprefix("p_") not in wanted]
+    twice = sorted({text for text in texts if texts.count(text) > 1})
+    parts = {"missing": missing, "unknown": unknown, "there more than once": twice}
+    rule = ", ".join(f"{what}: {found}" for what, found in parts.items() if found)
+    problem = f"names {{}}, but the classes are {wanted}"
+    return ArgumentError("probs", list(names), problem, rule, "name each class once, and no other")
+
+
+def results_like(values: Any, classes: Sequence[Any], results: Array) -> Any:
+    """Return results (T, K) as a dataframe of the kind that came in; else as they are.
+
+    It has the index of that dataframe, and the classes as columns, in their order.
+    """
+    kind = type(values).__module__.partition(".")[0]
+    if names_of(values) is None or kind not in ("pandas", "polars", "pyarrow"):
+        return results
+    columns = {name: results[:, k] for k, name in enumerate(classes)}
+    library = import_optional(kind)
+    if kind == "pandas":
+        return library.DataFrame(columns, index=values.index)
+    texts = {str(name): np.ascontiguousarray(column) for name, column in columns.items()}
+    return library.DataFrame(texts) if kind == "polars" else library.table(texts)
+
+
+def names_of(values: Any, of_one_row: bool = False) -> list[Any] | None:
+    """Return the names of columns, or of the entries of one row; None where there are none."""
+    if isinstance(values, Mapping):
+        return list(values)
+    if not hasattr(type(values), "__len__"):  # not a lazy frame, whose names would be computed
+        return None
+    names = getattr(values, "column_names", None)  # of PyArrow, whose `columns` are the columns
+    if names is None:
+        names = getattr(values, "columns", None)
+    if names is None and of_one_row and is_series(values):
+        names = values.index
+    return None if names is None or callable(names) else list(names)
+
+
+def is_series(values: Any) -> bool:
+    """Return whether values are a Series of pandas, whose entries may have names."""
+    return hasattr(values, "iloc") and hasattr(values, "index")
+
+
+def _columns(values: Any) -> list[Any]:
+    """Return the columns, or the entries of one row, in their order."""
+    if isinstance(values, Mapping):
+        return list(values.values())
+    if hasattr(values, "iloc"):
+        frame = hasattr(values, "columns")
+        return [values.iloc[:, k] for k in range(values.shape[1])] if frame else values.to_list()
+    if hasattr(values, "column_names"):
+        return [column.to_numpy() for column in values.columns]
+    return list(values.get_columns())
+
+
+def _numbers(cells: Any, name: Any) -> Floats:
+    """Return a column of numbers, NaN where there is none."""
+    try:
+        _core.check_no_booleans(cells)  # NumPy takes one beside a number as a number
+    except RowError as error:
+        raise error.replaced(row=error.entry, entry=str(name)) from None
+    column = np.asarray(cells)
+    if column.dtype.kind in "iuf":
+        return column.astype(np.float64)
+    out = np.empty(len(column))
+    for row, cell in enumerate(column.tolist()):
+        missing = is_missing(cell)
+        if not missing and (isinstance(cell, bool) or not isinstance(cell, NUMBER)):
+            rule, remedy = "it must hold numbers", Remedy.BOOLEAN if isinstance(cell, bool) else ""
+            raise RowError("probs", cell, rule=rule, remedy=remedy, row=row, entry=str(name))
+        out[row] = math.nan if missing else cell
+    return out

@@ -1,0 +1,389 @@
+"""Turns a line of NDJSON into its result: the same text, with the estimate of its stream."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from operator import itemgetter
+from pathlib import Path
+from reprlib import repr as short
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from ..errors import ArgumentError, Remedy
+from ..inputs import COLUMNS, TableFormat, TimeScale, check_named, fewest, per_second, softmax
+from ..pipeline import DEFAULT_SOURCE, Chain
+from ..support.validation import class_order, factorize
+from .line_values import (
+    NUMBERS,
+    LineError,
+    check_name,
+    check_probs,
+    check_scores,
+    independent_scores,
+    label_probs,
+    line_number,
+    parse,
+    seconds,
+)
+from .pipes import MAX_LINE
+from .streams import LiveStreams, resume
+
+_BLANK = b" \t\r"
+MAX_LAYOUTS = 1000
+MAX_EXACT = 1 << 53
+FIRST_ROWS = 50
+"""The times of so many lines are looked at."""
+
+
+class LineFilter:
+    """Filters lines, one after the other.
+
+    Parameters
+    ----------
+    make_chain, line_number, words
+        As in `serve`.
+    form : TableFormat
+        How lines are written.
+
+    Attributes
+    ----------
+    streams : LiveStreams or None
+        None until the classes are known.
+    dates : bool
+        Whether the time of the last line was text.
+    first_rows : list or None
+        The streams and times of the first lines; None once they have been looked at.
+    """
+
+    def __init__(
+        self,
+        make_chain: Callable[[tuple[str, ...]], Chain],
+        form: TableFormat,
+        line_number: str | None = None,
+        words: Mapping[Remedy, str] = MappingProxyType({}),
+    ) -> None:
+        self._make_chain, self._form, self._number_key = make_chain, form, line_number
+        self._words = words
+        key = {name: form.columns.get(name, name) for name in COLUMNS}
+        self._time, self._stream, self._source = key["time"], key["stream"], key["source"]
+        self._label_keys = key["prediction"], key["confidence"]
+        # By the keys of valid lines: whether they have a label, and whether earlier results.
+        self._layouts: dict[tuple[str, ...], tuple[bool, bool]] = {}
+        self._factor = per_second(form.unit)
+        self.first_rows: list[tuple[str | None, float, bool]] | None = []
+        self._unnumbered = 0
+        self.dates = False
+        self.streams: LiveStreams | None = None
+
+    def open(self, state: Path | None, every: float, limits: Mapping[str, Any]) -> None:
+        """Use a file of states, and go on from it if it exists."""
+        self._state, self._every, self._limits = state, every, limits
+        if state and state.exists():
+            self._use(resume(self._make_chain, state, every, self._form.unit, **limits))
+
+    def wait(self) -> float | None:
+        """Return the seconds until the file is due; None if there is nothing to save."""
+        return self.streams.wait() if self.streams else None
+
+    def save(self) -> None:
+        """Write the file, if there is anything new."""
+        if self.streams:
+            self.streams.save()
+
+    def filter_line(self, line: bytes) -> bytes | None:
+        """Return the result, with its newline; None for a blank line or one that is skipped."""
+        if len(line) > MAX_LINE:
+            self._unnumbered += 1
+            raise LineError(f"is longer than {MAX_LINE:,} bytes; end each object with a newline")
+        body = line.strip(_BLANK)
+        if not body:
+            return None
+        try:
+            row = parse(body, self._time)
+        except LineError:
+            self._unnumbered += 1
+            raise
+        if self._number_key is not None and not self._take_number(row):
+            return None
+        layout = self._layouts.get(tuple(row))
+        labelled, has_results = layout or self._layout_of(row)
+        at, name = row[self._time], row.get(self._stream)
+        source = row.get(self._source, DEFAULT_SOURCE)
+        self.dates = type(at) is str
+        if type(at) is not float:
+            short_int = type(at) is int and -MAX_EXACT < at < MAX_EXACT
+            at = float(at) / self._factor if short_int else seconds(self._time, at, self._factor)
+        else:
+            at /= self._factor
+        if type(name) is not str:
+            name = check_name(self._stream, row)
+        if type(source) is not str or source not in self._weights:
+            self._check_source(row, self._chain)
+        scores = self._label(row) if labelled else self._take(row)
+        probs = list(scores)
+        if self._form.independent:
+            probs = independent_scores(self._keys, scores, self._form.scores)
+        elif not NUMBERS.issuperset(map(type, scores)):
+            check_scores(self._keys, scores)
+            # With no probability, a label counts: a table has both columns for all rows.
+            unlabelled = row.get(self._label_keys[0]) is None
+            probs = [math.nan] * len(scores) if unlabelled else list(self._label(row))
+            self._check_letters(row, "prediction" if math.isnan(probs[0]) else "confidence")
+        elif self._form.scores != "probabilities" and not labelled:
+            probs = self._converted(scores)
+        try:
+            estimate = self._update(name, at, body, source, probs, self._number_key is not None)
+        except (ValueError, TypeError, ArithmeticError) as error:
+            if self._form.scores == "probabilities" and not self._form.independent:
+                check_probs(self._keys, scores, self._words)  # it names the key
+            raise LineError(str(error)) from None
+        if estimate is None:
+            return None
+        if self.first_rows is not None:
+            self.first_rows.append((name, at, type(row[self._time]) is not str))
+        f = estimate.tolist()
+        if self._form.independent:
+            on = ",".join(name for name, p in zip(self._names, f, strict=True) if p > 0.5)
+            added = f'{self._numbers % self._arrange(f)},"labels":[{on}]'
+        else:
+            added = self._added[f.index(max(f))] % self._arrange(f)
+        if has_results:
+            line = self._without_results(row)
+        brace = line.rindex(b"}")
+        return b"%b%b%b\n" % (line[:brace], added.encode(), line[brace:])
+
+    def notice(self, end: bool = False) -> ArgumentError | None:
+        """Return, once, what seems to be wrong with the times of the first lines."""
+        rows = self.first_rows
+        if not rows or not (end or len(rows) in (1, FIRST_ROWS)):
+            return None
+        names, times, numbers = zip(*rows, strict=True)
+        scale = TimeScale(self._form.unit, self._chain.filter())
+        scale.see(np.array(times), factorize(names).codes, all(numbers))
+        finding = scale.finding()
+        if end or finding is not None or len(rows) >= FIRST_ROWS:
+            self.first_rows = None
+        return finding
+
+    def _take_number(self, row: dict[str, Any]) -> bool:
+        """Return whether the line is new by its number."""
+        assert self._number_key is not None
+        try:
+            number = line_number(self._number_key, row)
+        except LineError:
+            self._unnumbered += 1
+            raise
+        return self.streams is None or self.streams.take_line(number, self._unnumbered)
+
+    def _use(self, streams: LiveStreams) -> None:
+        """Prepare all that depends on the classes."""
+        columns, chain = streams.columns, streams.chain
+        order = class_order(chain, columns).tolist()
+        self._chain, self._weights = chain, chain._weights
+        self._form = _for_chain(self._form, chain)
+        self._keys = [self._key(columns[k]) for k in order]
+        self._take = _items(self._keys)
+        self._arrange = _items([order.index(k) for k in range(len(columns))])
+        quoted = [json.dumps(name).replace("%", "%%") for name in columns]
+        self._numbers = "".join(f',"f_{name[1:]}:%r' for name in quoted)
+        self._added = [f'{self._numbers},"class":{quoted[k]}' for k in order]
+        self._names = [json.dumps(columns[k]) for k in order]
+        self._results = self._result_keys(columns)
+        self._update = streams.update
+        self.streams = streams
+
+    def _result_keys(self, columns: tuple[str, ...]) -> list[str]:
+        which = "labels" if self._form.independent else "class"
+        return [*(f"f_{name}" for name in columns), which]
+
+    def _key(self, name: str) -> str:
+        return self._form.columns.get(f"p_{name}", f"p_{name}")
+
+    def _classes_of(self, row: dict[str, Any]) -> tuple[str, ...]:
+        """Return the classes that the keys of a line name, in their order."""
+        here = {name: key for key, name in self._form.columns.items()}
+        names = [here.get(key, key) for key in row if key in here or key not in self._form.columns]
+        classes = tuple(dict.fromkeys(name[2:] for name in names if name.startswith("p_")))
+        if self._form.classes and set(self._form.classes) <= set(classes):
+            return tuple(name for name in classes if name in self._form.classes)
+        return classes
+
+    def _layout_of(self, row: dict[str, Any]) -> tuple[bool, bool]:
+        """Return whether a line has a label, and whether earlier results, by its keys.
+
+        The first valid line decides whether keys are named as the classes, without ``p_``.
+        """
+        form = self._form
+        if not self._layouts:
+            known = self.streams.columns if self.streams else form.classes
+            there = {key: name for name, key in form.columns.items()}
+            names = [there.get(key, key) for key in row]
+            try:
+                keys = replace(form, classes=known).unprefixed(names)
+            except ArgumentError as error:
+                raise self._line_error(error) from None
+            self._form = replace(form, columns={**form.columns, **keys})
+        try:
+            return self._check_keys(row)
+        except BaseException:
+            self._form = form
+            raise
+
+    def _check_keys(self, row: dict[str, Any]) -> tuple[bool, bool]:
+        """Check the keys of a line; a later line with the same keys needs no check."""
+        if self._time not in row:
+            raise LineError(f"{self._time} is missing; give a number, or ISO 8601 text")
+        known = self.streams.columns if self.streams else self._form.classes
+        columns = self._classes_of(row)
+        complete = len(columns) > 1 if known is None else set(known) <= set(columns)
+        alone = "prediction" in self._form.columns or not complete
+        labelled = self._label_keys[0] in row and alone and not self._form.independent
+        self._check_letters(row, "stream", "source", *(["confidence"] if labelled else []))
+        if labelled:
+            scored, columns = columns, self._known_classes()
+            self._check_scores_beside_label(scored, columns)
+        if len(columns) < fewest(self._form.independent):
+            raise LineError(self._too_few(len(columns)))
+        new = self._result_keys(columns)
+        results = [key for key in new if key in row]
+        if results and len(results) < len(new):
+            raise LineError(f"already has {short(results)}; drop or rename them first")
+        if not self._layouts:
+            self._begin(row, columns, labelled)
+        known = self.streams.columns if self.streams else columns
+        wrong = sorted(set(columns) ^ set(known))
+        if wrong:
+            what = "is missing" if wrong[0] in known else "is none of the classes"
+            hint = f"give p_<class> for each of {list(known)}, and no others"
+            raise LineError(f"{short('p_' + wrong[0])} {what}; {hint}")
+        if len(self._layouts) == MAX_LAYOUTS:
+            self._layouts.clear()
+        layout = self._layouts[tuple(row)] = labelled, bool(results)
+        return layout
+
+    def _check_letters(self, row: dict[str, Any], *names: str) -> None:
+        """Refuse keys that are these in other letters, as tables do: they are not read."""
+        here = {key: name for name, key in self._form.columns.items()}
+        try:
+            check_named([here.get(key, key) for key in row], *names)
+        except ArgumentError as error:
+            raise self._line_error(error) from None
+
+    def _check_scores_beside_label(self, scored: tuple[str, ...], known: tuple[str, ...]) -> None:
+        """Refuse scores of some classes beside a label, as tables do: they are not read."""
+        try:
+            form = replace(self._form, classes=known)
+            form.check_scores_beside_labels([name for name in scored if name in known])
+        except ArgumentError as error:
+            raise self._line_error(error) from None
+
+    def _line_error(self, error: ArgumentError) -> LineError:
+        """Return the error of a table as that of a line."""
+        return LineError(error.replaced(argument="it").text(words=self._words))
+
+    def _too_few(self, count: int) -> str:
+        """Return what is wrong with a line that has so many keys."""
+        if self._form.independent:
+            return "has no keys p_<label>; give one per label, null where it was not observed"
+        hint = "give two or more, one per class, or prediction"
+        if count:
+            hint += "; if it is one score by itself, give --scores independent"
+        if self._layouts:
+            hint = f"give {short(self._keys)}, as in the first line, or prediction"
+        return f"has {count} keys p_<class>; {hint}"
+
+    def _begin(self, row: dict[str, Any], columns: tuple[str, ...], labelled: bool) -> None:
+        """Take the classes of the first valid line."""
+        seconds(self._time, row[self._time], self._factor)
+        check_name(self._stream, row)
+        chain = self.streams.chain if self.streams else self._make_chain(columns)
+        self._form = _for_chain(self._form, chain)
+        self._check_source(row, chain)
+        keys = [self._key(name) for name in columns]
+        if self._form.independent:
+            independent_scores(keys, tuple(row[key] for key in keys), self._form.scores)
+        elif labelled:
+            label_probs(row, self._label_keys, columns, self._form.scores)
+        elif self._form.scores == "probabilities":
+            check_probs(keys, tuple(row[key] for key in keys), self._words)
+        else:
+            scores = tuple(row[key] for key in keys)
+            if check_scores(keys, scores):
+                self._converted(scores)
+        if self.streams is None:
+            where = self._state, self._every, self._form.unit
+            self._use(LiveStreams(chain, columns, *where, **self._limits))
+            if self._number_key is not None:
+                self._take_number(row)
+        elif set(columns) != set(self.streams.columns):
+            raise ValueError(
+                f"{self._state} was written with the classes {list(self.streams.columns)}, but the "
+                f"first line has {list(columns)}; give lines of the same classes, or another file"
+            )
+        else:
+            self._use(self.streams)  # with the keys of this line
+
+    def _known_classes(self) -> tuple[str, ...]:
+        """Return the classes that a label may name."""
+        known = self.streams.columns if self.streams else self._form.classes
+        if known is None:
+            hint = "give p_<class> in the first line, or a filter with names (--config, --classes)"
+            raise LineError(f"has prediction, but the classes are not known; {hint}")
+        return known
+
+    def _label(self, row: dict[str, Any]) -> tuple[float, ...]:
+        """Return the row of a label, in the filter's order of classes."""
+        assert self.streams is not None
+        columns = self.streams.columns
+        certain = str(row.get(self._source, DEFAULT_SOURCE)) in self._chain._logarithms
+        values = label_probs(row, self._label_keys, columns, self._form.scores, certain)
+        probs = {self._key(name): p for name, p in zip(columns, values, strict=True)}
+        return tuple(probs[key] for key in self._keys)
+
+    def _converted(self, scores: tuple[Any, ...]) -> list[float]:
+        """Return logits or percentages as probabilities."""
+        try:
+            if self._form.scores == "logits":
+                logits: list[float] = softmax(scores).tolist()
+                return logits
+        except (ValueError, OverflowError):
+            raise LineError(f"the p_<class> are {short(scores)}; they must be finite") from None
+        total = sum(scores)
+        if min(scores) < 0 or not abs(total - 100) <= 5:
+            hint = "percentages are not negative, and sum to 100"
+            raise LineError(f"the p_<class> are {short(scores)}; {hint}")
+        return [p / 100 for p in scores]
+
+    def _without_results(self, row: dict[str, Any]) -> bytes:
+        """Return a line, written anew without the results that it had."""
+        kept = {key: value for key, value in row.items() if key not in self._results}
+        return json.dumps(kept).encode()
+
+    def _check_source(self, row: dict[str, Any], chain: Chain) -> None:
+        """Raise unless the source of a line has a weight."""
+        source = row.get(self._source, DEFAULT_SOURCE)
+        if type(source) not in (str, int):
+            raise LineError(f"{self._source} is {short(source)}; it must be a name: fill it in")
+        if isinstance(chain.beta, Mapping) and str(source) not in chain.beta:
+            what = "is" if self._source in row else "is missing, which means"
+            hint = f"beta names {list(chain.beta)}: add it there"
+            raise LineError(f"{self._source} {what} {short(source)}, which has no weight; {hint}")
+
+
+def _for_chain(form: TableFormat, chain: Chain) -> TableFormat:
+    """Return how lines are written; those for several labels at once have independent scores."""
+    if form.independent and not chain.independent:
+        problem = "is {}, but the classes of the filter exclude each other"
+        raise ArgumentError("scores", "independent", problem, remedy="give a MultiLabelFilter")
+    return replace(form, independent=chain.independent)
+
+
+def _items(keys: list[Any]) -> Callable[[Any], tuple[Any, ...]]:
+    """Return what takes the items of some keys, as a tuple of one too."""
+    first = keys[0]
+    return itemgetter(*keys) if len(keys) > 1 else lambda row: (row[first],)

@@ -1,0 +1,324 @@
+"""Filter lines as they come: NDJSON in, NDJSON out, a result for each line at once.
+
+A line is a JSON object with ``time``, one ``p_<class>`` per class and, where there are any,
+``stream`` and ``source``, as in tables; other keys are left alone. Its result is the same text with
+``f_<class>`` and ``class`` added. Where all ``p_<class>`` are null, only time passes. Instead of
+them there may be a label, ``prediction``, and its ``confidence``, where the classes are known. Of
+several labels at once, each ``p_<label>`` counts by itself and may be null by itself, and
+``labels``, a list of those that are on, takes the place of ``class``. An invalid line is rejected
+by its number and changes nothing; the rest goes on. Sources that go wrong are reported beside the
+rejected lines (`_watch.py`).
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack, suppress
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple, TextIO, cast
+
+from ..engine import Health, changed
+from ..errors import ArgumentError, Remedy
+from ..inputs import TableFormat
+from ..pipeline import Chain
+from ..support.atomic import check_folder, check_regular, real_path
+from ..support.signals import Signals
+from .event_lines import EventLines
+from .line_filter import LineFilter
+from .line_values import LineError
+from .pipes import Sink, lines
+from .streams import LiveStreams, locked
+
+LINES = 16
+"""In many lines at once, it looks after so many; where they come one by one, after each."""
+
+
+class SourceWatch:
+    """Says what is wrong with sources: the first three times of each, then powers of two."""
+
+    def __init__(self, log: TextIO) -> None:
+        self._log, self._before = log, Health()
+        self._line = 0
+        self._times: Counter[tuple[str, str]] = Counter()
+
+    def look(self, streams: LiveStreams | None, line: int, *, now: bool = False) -> None:
+        """Report what began or ended, if it is time to look; nothing of several labels at once."""
+        if streams is None or streams.chain.independent:
+            return
+        if not now and line < self._line + LINES:
+            return
+        self._line = line
+        health = streams.tracker.health()
+        for source, kind, text in changed(self._before, health):
+            self._say(source, kind, text, line)
+        self._before = health
+
+    def _say(self, source: str, kind: str, text: str, line: int) -> None:
+        self._times[source, kind] += 1
+        times = self._times[source, kind]
+        if times > 3 and times & (times - 1):
+            return
+        often = f" (no. {times})" if times > 1 else ""
+        print(f"line {line}: source {source!r}: {text}{often}", file=self._log, flush=True)
+
+    def summarize(self) -> None:
+        """Say what is still wrong at the end, and how often anything was."""
+        for row in self._before:
+            times = sum(n for (source, kind), n in self._times.items()
+                        if source == row.source and not kind.startswith("no longer"))  # fmt: skip
+            if times:
+                now = "; ".join(row.verdicts) or "as usual now"
+                often = "once" if times == 1 else f"{times} times"
+                text = f"source {row.source!r} was reported {often}; at the end: {now}"
+                print(text, file=self._log, flush=True)
+
+
+MakeChain = Callable[[tuple[str, ...]], Chain]
+
+
+class Served(NamedTuple):
+    """The counts of `serve`.
+
+    Attributes
+    ----------
+    lines : int
+        All lines, blank ones too.
+    filtered, rejected, skipped : int
+        Lines with a result, invalid lines, and lines that the file of states has already.
+    ended : {"end", "signal"}
+        What ended it: the input, or SIGTERM or SIGINT.
+    """
+
+    lines: int
+    filtered: int
+    rejected: int
+    skipped: int
+    ended: Literal["end", "signal"]
+
+
+def serve(
+    make_chain: MakeChain,
+    *,
+    source: int = 0,
+    sink: int = 1,
+    errors: TextIO | None = None,
+    state: Path | None = None,
+    every: float = 1.0,
+    expire_after: float | None = None,
+    max_streams: int | None = None,
+    max_jump: float | None = None,
+    classes: tuple[str, ...] | None = None,
+    columns: Mapping[str, str] | None = None,
+    scores: str = "probabilities",
+    unit: str | None = None,
+    independent: bool = False,
+    line_number: str | None = None,
+    events: Path | None = None,
+    lag: int | None = None,
+    words: Mapping[Remedy, str] = MappingProxyType({}),
+) -> Served:
+    """Filter lines until the input ends, or SIGTERM or SIGINT comes.
+
+    Parameters
+    ----------
+    make_chain : callable
+        Returns the chain for the classes of the first valid line, in their order there. What it
+        raises ends `serve`. A line without a source is of ``"default"``.
+    source, sink : int
+        File descriptors to read from and to write to; one write per line.
+    errors : text file, optional
+        Where messages about rejected lines go; standard error by default.
+    state : Path, optional
+        A file of all states: read at the start if it exists, replaced as time goes on, at the end,
+        and at a signal. It is never ahead of the results. The input may be replayed from any
+        earlier line, or go on after the lines that the file has: in each stream, those are skipped.
+        One process at a time can use it.
+    every : float, default 1
+        Minimum of seconds between two saves. Where these take long, they are further apart.
+    expire_after, max_streams : float, int, optional
+        As in `Tracker`: a stream is over when more than `expire_after` passes without a line of it;
+        its next line begins it anew. In a replay, lines of a dropped stream are filtered again.
+    max_jump : float, optional
+        A line whose time is more than that after the last one of its stream is rejected, unless the
+        next line of the stream confirms it: one wrong time would make all later ones invalid.
+    classes : tuple of str, optional
+        The classes; other keys ``p_<...>`` are none then. Needed for lines that have
+        ``prediction``, unless a line before them, or the file, has named all.
+    columns, scores, unit
+        As in `filter_table`: the keys of lines, where they differ, what their numbers are, and what
+        the numbers of time count.
+    independent : bool, default False
+        Whether the lines have several labels at once, each with a score of its own: as with the
+        scores "independent", or where these are logits or percentages.
+    line_number : str, optional
+        The key of a number that grows from line to line. The file then knows the last one, lines up
+        to it are skipped, and a resumed input that leaves some out is an error.
+    events : Path, optional
+        Append a line for each event that is confirmed to this file, each once, also after a crash;
+        with the path ``-``, write them in place of the results. The chain needs a rule then.
+        Without `state`, all streams are over at the end, and their last events are confirmed.
+    lag : int, optional
+        As in `Tracker`: events are decided on rows smoothed with so many later lines of the stream.
+    words : mapping of Remedy to str
+        Remedies in other words.
+
+    Raises
+    ------
+    ValueError
+        The file of states is damaged, in use, or was written with another filter; or the input goes
+        on behind lines that it lacks.
+    BrokenPipeError, ReaderBlocked
+        The reader of the results is gone; or, after a signal, it does not read. Nothing is saved
+        then.
+
+    Examples
+    --------
+    >>> import os
+    >>> from classfilter import Chain, DirichletFilter
+    >>> (source, feed), (results, sink) = os.pipe(), os.pipe()
+    >>> _ = os.write(feed, b'{"time": 0, "p_rest": 0.75, "p_move": 0.25}')
+    >>> os.close(feed)
+    >>> serve(lambda classes: Chain(DirichletFilter(classes)), source=source, sink=sink)
+    Served(lines=1, filtered=1, rejected=0, skipped=0, ended='end')
+    >>> os.read(results, 999)[:58]
+    b'{"time": 0, "p_rest": 0.75, "p_move": 0.25,"f_rest":0.7808'
+    >>> for fd in (source, results, sink):
+    ...     os.close(fd)
+    """
+    log = cast(TextIO, _Log(errors or sys.stderr))
+    if not every >= 0:
+        raise ValueError(f"every is {every!r}; it must be seconds, 0 or more")
+    limits: dict[str, Any] = {"expire_after": expire_after, "max_streams": max_streams}
+    limits |= {"max_jump": max_jump, "lag": lag}
+    form = TableFormat.of(classes, columns, scores, unit, independent)
+    only = events == Path("-")  # of the sink
+    for path in (state, None if only else events):
+        if path:
+            check_folder(path)
+            check_regular(path)
+    if state and events and not only and real_path(state) == real_path(events):
+        raise ValueError(f"{state} is the file of states and that of events; give two files")
+    number = filtered = rejected = skipped = 0
+    with ExitStack() as stack:
+        if state:
+            stack.enter_context(locked(state))
+        signals = stack.enter_context(Signals())
+        live = LineFilter(make_chain, form, line_number, words)
+        live.open(state, every, limits)
+        if live.streams is not None:
+            print(f"{state}: {live.streams.summary()}", file=log, flush=True)
+        out, watch = Sink(sink, signals), SourceWatch(log)
+        event_lines = None
+        if events is not None:
+            if state is None and not only and events.exists() and events.stat().st_size:
+                raise ValueError(
+                    f"{events} has events already; give --state of the run that wrote them, or "
+                    "another file"
+                )
+            event_lines = EventLines(None if only else events, out.write, log)
+            stack.callback(event_lines.close)
+            event_lines.resume(live.streams)
+
+        def save() -> None:
+            if event_lines is not None and state is not None:
+                event_lines.sync()
+            live.save()
+
+        for batch in lines(source, signals, live.wait):
+            for line in batch:
+                number += 1
+                try:
+                    result = live.filter_line(line)
+                except LineError as error:
+                    rejected += 1
+                    print(f"line {number}: {error}", file=log, flush=True)
+                    continue
+                if result is not None:
+                    if event_lines is None or not only:
+                        out.write(result)
+                    filtered += 1
+                    if event_lines is not None and live.streams is not None:
+                        if live.streams.dates is None:
+                            live.streams.dates = live.dates
+                        event_lines.write(live.streams)
+                    if live.first_rows is not None:
+                        _say(live.notice(), words, log)
+                    watch.look(live.streams, number)
+                elif live.streams is not None:
+                    skipped = _report_skipped(live.streams, skipped, number, state, log)
+            watch.look(live.streams, number, now=True)
+            if live.wait() == 0:
+                try:
+                    save()
+                except OSError as error:
+                    print(f"{state} was not saved, going on: {error}", file=log, flush=True)
+        if event_lines is not None and live.streams is not None and state is None:
+            live.streams.tracker.drop(live.streams.tracker.streams)
+            event_lines.write(live.streams)
+        save()
+        _say(live.notice(end=True), words, log)
+        _report(live, state, log)
+        watch.summarize()
+    skipped = live.streams.skipped if live.streams else 0
+    return Served(number, filtered, rejected, skipped, "signal" if signals.received else "end")
+
+
+class _Log:
+    """Where messages go: one that cannot be written, on a full disk, does not end the service."""
+
+    def __init__(self, to: TextIO) -> None:
+        self._to = to
+
+    def write(self, text: str) -> None:
+        with suppress(OSError):
+            self._to.write(text)
+
+    def flush(self) -> None:
+        with suppress(OSError):
+            self._to.flush()
+
+
+def _report_skipped(
+    streams: LiveStreams, before: int, number: int, state: Path | None, log: TextIO
+) -> int:
+    """Say that lines are skipped, while it happens: the first, and where their count doubles.
+
+    After a restart, a clock that has gone back looks like lines that come again.
+    """
+    count, line = streams.skipped, streams.last_skipped
+    if count > before and count & (count - 1) == 0:
+        why = "by its number"
+        if line is not None:
+            why = f"time {line.time!r} of stream {line.stream!r} is not after {line.last!r}"
+        print(
+            f"line {number}: {state} has it already ({why}); skipped, {count:,} so far",
+            file=log,
+            flush=True,
+        )
+    return count
+
+
+def _say(notice: ArgumentError | None, words: Mapping[Remedy, str], log: TextIO) -> None:
+    """Say what seems to be wrong."""
+    if notice is not None:
+        print(f"classfilter: {notice.text(words=words)}", file=log, flush=True)
+
+
+def _report(live: LineFilter, state: Path | None, log: TextIO) -> None:
+    """Say how many lines were skipped, and of which streams no other came."""
+    streams = live.streams
+    if streams is None or not streams.skipped:
+        return
+    text = f"{state} had {streams.skipped:,} lines already; they were skipped"
+    behind = streams.behind() if streams.line < 0 else []
+    if behind:
+        times = [f"{name!r} ({streams.tracker.time(name)!r})" for name in behind[:3]]
+        text += (
+            f"; no line came after the time there of {len(behind):,} of its streams: "
+            f"{', '.join(times)}{', ...' * (len(behind) > 3)}; where that time is wrong, move the "
+            "file away"
+        )
+    print(text, file=log, flush=True)

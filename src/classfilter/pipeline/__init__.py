@@ -1,0 +1,37 @@
+"""The pipeline of a row: channel, weight and filter; a policy and a rule; settings in files."""
+
+from ..support.imports import public
+from .channel import Channel, Channels, beta_from_confusion, corrected
+from .expected import Expected
+from .labels import weight_text
+from .pipeline import DEFAULT_SOURCE, MAX_SOURCES, Chain, Observation
+from .settings import differing, from_builtin, options, to_builtin
+from .smoothing import smooth
+from .temperature import ChainType, has_temperature, tempered
+from .toml import from_settings, load
+
+__all__ = [
+    "DEFAULT_SOURCE",
+    "MAX_SOURCES",
+    "Chain",
+    "ChainType",
+    "Channel",
+    "Channels",
+    "Expected",
+    "Observation",
+    "beta_from_confusion",
+    "corrected",
+    "differing",
+    "from_builtin",
+    "from_settings",
+    "has_temperature",
+    "load",
+    "options",
+    "smooth",
+    "tempered",
+    "to_builtin",
+    "weight_text",
+]
+
+public(Chain, Channel)
+public(Observation, module=__name__)

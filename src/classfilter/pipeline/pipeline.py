@@ -1,0 +1,503 @@
+"""The chain of a row: channel, weight, filter; perhaps a policy, and a rule for events."""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import FrozenInstanceError
+from functools import cached_property
+from os import PathLike, fspath
+from typing import Any, NamedTuple, NoReturn, Self
+
+import numpy as np
+
+from .. import _core
+from ..errors import RowError, names_keywords
+from ..events import EventRule
+from ..filters import Filter, on_and_off
+from ..inputs import at_reliability, lane_index, one_row
+from ..inputs import prediction as in_order
+from ..policy import Adaptive, Periodic, Policy
+from ..support.atomic import atomic_write
+from ..support.html import block, table
+from ..support.imports import public_name
+from ..support.types import Array, Bools, Floats, Weights
+from ..support.validation import Factorized, check_weight, class_order, row_weights
+from .channel import Channel, Channels, corrected
+from .expected import Expected, all_expected
+from .labels import (
+    channels_of_labels,
+    label_channels,
+    lane_parts,
+    observe_label_rows,
+    weight_array,
+    weight_text,
+    weights_of_labels,
+)
+from .settings import kind_of, options, settings_of_rows, to_builtin, to_toml
+from .smoother import checked, difference
+
+
+def require_filter(filter: Any) -> Any:  # noqa: A002
+    """Return a filter, or say what else was given."""
+    if isinstance(filter, (str, PathLike)):
+        raise TypeError(f"filter is {str(filter)!r}; read the file first: classfilter.load(...)")
+    if hasattr(filter, "observe_rows"):
+        raise TypeError("filter is a Chain; give its filter: chain.filter()")
+    if not hasattr(filter, "update"):
+        raise TypeError(f"filter is {filter!r}; give a filter, or a chain as of load or tune")
+    return filter
+
+
+def checked_policy(policy: Policy | None, weights: Any) -> Policy | None:
+    """Return a policy in its initial state, if its sources have weights."""
+    if policy is None:
+        return None
+    policy = policy.copy()
+    policy.reset()
+    own = isinstance(policy, (Adaptive, Periodic)) and "_kind" in vars(type(policy))
+    for role in ("strong", "weak") if own else ():  # a subclass may call others
+        source = getattr(policy, role)
+        if isinstance(weights, dict) and source not in weights:
+            raise ValueError(
+                f"policy calls {source!r}, but beta names {list(weights)}: add it there"
+            )
+    return policy
+
+
+def check_rule(rule: Any, classes: tuple[Any, ...], independent: bool) -> None:
+    """Raise unless a rule fits the classes of a filter."""
+    if rule is None:
+        return
+    if not isinstance(rule, EventRule):
+        raise TypeError(f"rule is {rule!r}; give an EventRule")
+    rule.check(classes, independent)
+
+
+def most_trusted(channels: Mapping[str, Any], weights: Mapping[str, Any]) -> str:
+    """Return the source without a channel and of the largest weight; "" if there are none."""
+    # Of several, the first: a file names the reference first.
+    return max(
+        channels,
+        key=lambda name: (channels[name] is None, float(np.mean(weights.get(name, 1.0)))),
+        default="",
+    )
+
+
+def checked_sources(
+    beta: Weights, channel: Channels | None, names: tuple[str, ...], independent: bool
+) -> tuple[Any, dict[str, Any]]:
+    """Return the weights, by source or one for all, and the channel of each source.
+
+    `names` are the classes; where they are `independent`, weights and channels may be by label.
+    """
+
+    def weight(value: Any, source: str | None = None) -> Any:
+        if independent:
+            return weights_of_labels(value, names, source)
+        return check_weight("beta", value, source)
+
+    weights: Any
+    if isinstance(beta, Mapping):
+        weights = {str(name): weight(value, str(name)) for name, value in beta.items()} or 1.0
+    else:
+        weights = weight(beta)
+    channels: dict[str, Any] = dict.fromkeys(weights) if isinstance(weights, dict) else {}
+    channels |= {str(name): one for name, one in (channel or {}).items()}
+    if independent:
+        return weights, {n: channels_of_labels(one, names, n) for n, one in channels.items()}
+    for name, one in channels.items():
+        if one is not None and len(one.prior) != len(names):
+            raise ValueError(
+                f"channel[{name!r}] has {len(one.prior)} classes, but the filter has {len(names)}"
+            )
+    return weights, channels
+
+
+MAX_SOURCES = 1000
+"""Of one weight for all: so many sources are remembered, whatever names come."""
+DEFAULT_SOURCE = "default"
+
+
+class Observation(NamedTuple):
+    """A prediction as the filter gets it: the name of its source, its weight, and the row (K,)."""
+
+    source: str
+    beta: float
+    probs: Any
+
+
+@names_keywords
+class Chain:
+    """A filter with the weights and the channels of its sources; perhaps a policy and a rule.
+
+    It does not change. Everything that takes a filter takes a chain, and then needs neither weights
+    nor channels.
+
+    Parameters
+    ----------
+    filter : Filter
+        Its settings are used, not its state.
+    beta : mapping of str to float, or float
+        The weight of each source, 0 to 1, or one for all; 1 where none is named.
+    channel : mapping of str to Channel or None, optional
+        Corrects the predictions of a source, in the filter's order of classes.
+    policy : Policy, optional
+        Chooses which source to call next; its settings are used, not its state.
+    rule : EventRule, optional
+        Turns filtered rows into events.
+    expected : mapping of str to Expected, optional
+        What each source did when tuned; `Tracker.health` compares with it. It changes no result.
+    smoother : Chain, optional
+        Smooths in place of the chain, with its own filter, weights, channels and rule for events; a
+        chain of the same classes. Where it has no rule, it has that of the chain.
+
+    Attributes
+    ----------
+    beta : dict of str to float, or float
+        As given.
+    channel : dict of str to Channel or None
+        The channel of each source, None where its predictions are not corrected.
+    policy : Policy or None
+        In its initial state.
+    rule : EventRule or None
+        As given.
+    expected : dict of str to Expected
+        As given; empty where nothing was tuned.
+    independent : bool
+        Whether several classes may be true at once: those of a `MultiLabelFilter`.
+
+    Examples
+    --------
+    >>> import classfilter as cf
+    >>> chain = cf.Chain(cf.DirichletFilter(["walk", "sit"]), beta={"weak": 0.1, "strong": 1.0})
+    >>> chain.observe("weak", "sit")
+    Observation(source='weak', beta=0.1, probs=array([0.3, 0.7]))
+    >>> cf.Tracker(chain).update("ann", 0.0, "strong", [0.9, 0.1]).round(2)
+    array([1., 0.])
+    """
+
+    beta: dict[str, float] | float
+    channel: dict[str, Channel | None]
+    policy: Policy | None
+    rule: EventRule | None
+    expected: dict[str, Expected]
+    independent: bool
+    _smoother: Chain | None
+    _fresh: Any
+    _names: tuple[str, ...]
+    _dtype: np.dtype[Any]
+    _weights: dict[str, float]
+    _logarithms: dict[str, Any]
+
+    def __init__(
+        self,
+        filter: Filter,  # noqa: A002
+        *,
+        beta: Weights = 1.0,
+        channel: Channels | None = None,
+        policy: Policy | None = None,
+        rule: EventRule | None = None,
+        expected: Mapping[str, Expected] | None = None,
+        smoother: Chain | None = None,
+    ) -> None:
+        fresh = require_filter(filter).copy()
+        fresh.reset()
+        names = tuple(map(str, fresh.classes))
+        independent: bool = getattr(fresh, "_independent", False)
+        weights, channels = checked_sources(beta, channel, names, independent)
+        policy = checked_policy(policy, weights)
+        check_rule(rule, names, independent)
+        known_of = all_expected(expected or {}, len(names))
+        self._set(_fresh=fresh, beta=weights, channel=channels, policy=policy)
+        self._set(rule=rule, expected=known_of, independent=independent, _smoother=None)
+        dtype = fresh.probs.dtype
+        of_sources = {n: c for n, c in channels.items() if c is not None}
+        logs: dict[str, Any] = {
+            n: label_channels(c, names, dtype) if independent else c.logarithms_in(dtype)
+            for n, c in of_sources.items()
+        }
+        each = weights.items() if isinstance(weights, dict) else ()
+        known = {name: weight_array(value, names) for name, value in each}
+        self._set(_weights=known, _logarithms=logs, _names=names, _dtype=dtype)
+        if smoother is not None:
+            self._set(_smoother=checked(smoother, self))
+
+    def _set(self, **fields: Any) -> None:
+        vars(self).update(fields)
+
+    def __setattr__(self, name: str, value: Any) -> NoReturn:
+        kind = type(self).__name__
+        raise FrozenInstanceError(f"{name} of a {kind} cannot change; make a new one")
+
+    def __delattr__(self, name: str) -> NoReturn:
+        self.__setattr__(name, None)
+
+    @classmethod
+    def of(cls, filter: Filter | Chain, *, smoothing: bool = False, **parts: Any) -> Chain:  # noqa: A002
+        """Return a filter, or a chain, as a chain.
+
+        Weights, channels and a policy are given as for `Chain`; None leaves what there is. A
+        smoother of the chain's own gets them too.
+        """
+        given = {name: part for name, part in parts.items() if part is not None}
+        if not isinstance(filter, Chain):
+            return Chain(filter, **given)
+        chain = filter.smoother if smoothing else filter
+        if not given:
+            return chain
+        own = chain._smoother
+        if own is not None:
+            of_rows = {name: part for name, part in given.items() if name in ("beta", "channel")}
+            given = {"smoother": Chain.of(own, **of_rows)} | given
+        return Chain(chain._fresh, **chain._parts | given)
+
+    @property
+    def classes(self) -> tuple[Any, ...]:
+        """The classes, in the order of the probabilities."""
+        classes: tuple[Any, ...] = self._fresh.classes
+        return classes
+
+    def lane(self, label: Any) -> Chain:
+        """Return the chain of one of several labels: two classes, not robin and robin."""
+        k = lane_index(label, self._names, self.independent)
+        smoother = None if self._smoother is None else self._smoother.lane(label)
+        f = on_and_off(self._fresh._filters[k], str(label))
+        return Chain(f, **lane_parts(self._parts, str(label)) | {"smoother": smoother})
+
+    @property
+    def sources(self) -> list[str]:
+        """The sources that have a weight or a channel of their own."""
+        return list(self.channel)
+
+    @cached_property
+    def reference(self) -> str:
+        """The source to trust most: without a channel, and of the largest weight; "" if none."""
+        return most_trusted(self.channel, self._weights if isinstance(self.beta, dict) else {})
+
+    @property
+    def smoother(self) -> Chain:
+        """What smooths, with its own rule for events; itself, where nothing else was given."""
+        return self if self._smoother is None else self._smoother
+
+    def filter(self) -> Any:
+        """Return a fresh filter."""
+        return self._fresh.copy()
+
+    def with_filter(self, filter: Filter) -> Chain:  # noqa: A002
+        """Return the same weights, channels and policy around another filter.
+
+        A smoother of the chain's own stays; where there is none, the new filter smooths too.
+        """
+        return Chain(filter, **self._parts)
+
+    def with_rule(self, rule: EventRule | None, smoothed: EventRule | None = None) -> Self:
+        """Return the same chain with another rule for events, or with none.
+
+        `smoothed` is the rule of smoothed rows, that of the `smoother`; by default the same.
+        """
+        check_rule(rule, self.classes, self.independent)
+        own = None
+        if self._smoother is not None or smoothed not in (None, rule):
+            parts = self.smoother._parts | {"rule": smoothed or rule, "smoother": None}
+            own = Chain(self.smoother._fresh, **parts)
+        return self._replaced(own, rule=rule)
+
+    def _replaced(self, smoother: Chain | None, **fields: Any) -> Self:
+        """Return the same with another smoother and other fields; its settings follow."""
+        new = copy.copy(self)
+        for name in ("settings", "digest"):
+            vars(new).pop(name, None)
+        new._set(**fields, _smoother=None)
+        if smoother is not None:
+            new._set(_smoother=checked(smoother, new))
+        return new
+
+    @property
+    def _parts(self) -> dict[str, Any]:
+        """What there is around the filter."""
+        return {
+            "beta": self.beta,
+            "channel": self.channel,
+            "policy": self.policy,
+            "rule": self.rule,
+            "expected": self.expected,
+            "smoother": self._smoother,
+        }
+
+    def weight(self, source: Any) -> tuple[str, float]:
+        """Return the name of a source as text, and its weight."""
+        name = DEFAULT_SOURCE if source is None else str(source)
+        weight = self._weights.get(name)
+        if weight is not None:
+            return name, weight
+        if isinstance(self.beta, dict):
+            problem, rule = "is {}, which has no weight", f"beta names {list(self.beta)}"
+            raise RowError("source", name, problem, rule, "add it there")
+        if len(self._weights) < MAX_SOURCES:
+            self._weights[name] = self.beta
+        return name, self.beta
+
+    def observe(self, source: Any, prediction: Any, confidence: Any = None) -> Observation:
+        """Return a prediction as the filter gets it: (K,), corrected by the channel of its source.
+
+        The prediction is K probabilities, in the order of the classes or by their names, or a
+        class, by name or by index; all NaN, None or -1 if there was none. A class counts with its
+        `confidence`, from 0 to 1. Without one, its source's channel says how often it is right;
+        without a channel too, it counts with the default reliability of docs/inputs.md. Without a
+        channel, values are left to the filter to check.
+        """
+        name, beta = self.weight(source)
+        has_channel = name in self._logarithms
+        if self.independent:
+            row = one_row(prediction, self._names)
+            both = self._logarithms[name].corrected(row) if has_channel else row
+            return Observation(name, beta, both)
+        if confidence is not None or type(prediction) not in (list, np.ndarray):
+            prediction = in_order(prediction, self._names, confidence, certain=has_channel)
+        if has_channel:
+            prediction = corrected(self._logarithms[name], prediction)
+        return Observation(name, beta, prediction)
+
+    def observe_rows(
+        self,
+        source: Factorized,
+        probs: Floats,
+        hard: Bools,
+        classes: tuple[str, ...] | None = None,
+    ) -> tuple[Floats, Floats]:
+        """Return many predictions (T, K) as the filter gets them, and their weights (T,).
+
+        They must be checked before. `hard` says which of them are classes without confidence, as
+        one-hot rows; `classes` is the order of the columns, where it is not the filter's.
+        """
+        if not self.independent:
+            probs = self.at_reliability(source, probs, hard)
+        if classes is not None:
+            columns = class_order(self._fresh, classes)
+            if not np.array_equal(columns, np.arange(columns.size)):
+                probs = probs[:, columns]
+        if self.independent:
+            weights_of = self.weights_in(source)
+            return observe_label_rows(source, probs, weights_of, self._logarithms)
+        weights = row_weights(source, self.beta)
+        if self._logarithms.keys() & set(source.categories):
+            probs = probs.copy()
+        for i, name in enumerate(source.categories):
+            if name in self._logarithms:
+                rows = np.flatnonzero(source.codes == i)
+                observed = np.ascontiguousarray(probs[rows], self._dtype)
+                log_matrix, log_prior = self._logarithms[name]
+                probs[rows] = _core.apply_channel(log_matrix, log_prior, observed)
+        return probs, weights
+
+    def weights_in(self, source: Factorized) -> list[Any]:
+        """Return the weight of each source of some rows, or raise for a row of one without."""
+        weights = []
+        for i, name in enumerate(source.categories):
+            try:
+                weights.append(self.weight(name)[1])
+            except RowError as error:
+                raise error.replaced(row=int((source.codes == i).argmax())) from None
+        return weights
+
+    def at_reliability(self, source: Factorized, probs: Floats, hard: Bools) -> Floats:
+        """Return predictions whose classes without confidence count by the default reliability.
+
+        A source with a channel needs none: the channel says how often it is right.
+        """
+        if not hard.any():
+            return probs
+        bare = np.array([name not in self._logarithms for name in source.categories], bool)
+        return at_reliability(probs, hard & bare[source.codes])
+
+    def in_order_of(self, classes: tuple[str, ...], results: Array) -> Array:
+        """Return results (T, K) with their columns in another order of the classes."""
+        columns = class_order(self._fresh, classes)
+        return results[:, np.argsort(columns)]
+
+    @cached_property
+    def settings(self) -> dict[str, Any]:
+        """All settings as built-in values, laid out as a TOML file is.
+
+        Every option is there, so that a file keeps its meaning if defaults change.
+        """
+        settings = {"classes": to_builtin(self.classes), **settings_of_rows(self)}
+        if self.policy is not None:
+            given = {key: x for key, x in options(self.policy).items() if x is not None}
+            settings["policy"] = {"kind": kind_of(self.policy), **given}
+        if self.rule is not None:
+            settings["events"] = self.rule.settings
+        if self._smoother is not None:
+            settings["smoother"] = difference(self._smoother, self)
+        return settings
+
+    @property
+    def settings_and_expected(self) -> dict[str, Any]:
+        """All settings, and what each source did when tuned, as a file has them."""
+        expected = {name: known.as_section() for name, known in self.expected.items()}
+        return {**self.settings, "expected": expected} if expected else self.settings
+
+    @cached_property
+    def digest(self) -> str:
+        """Sixteen hexadecimal digits that tell settings apart: a file of states carries them."""
+        text = json.dumps(self.settings, sort_keys=True)
+        return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
+
+    def run(self, rec: Any) -> Array:
+        """Run channel, weights and filter over a `Recording`: (T, K)."""
+        results: Array = rec.run(self)
+        return results
+
+    def smooth(self, rec: Any, lag: int | None = None) -> Array:
+        """Smooth a `Recording`, with channel and weights, by its `smoother`: (T, K)."""
+        results: Array = rec.smooth(self, lag=lag)
+        return results
+
+    def events(self, recordings: Any, *, smooth: bool = False, lag: int | None = None) -> Any:
+        """Return the events of recordings by the chain's rule; see `classfilter.events`."""
+        return public_name("events")(recordings, self, smooth=smooth, lag=lag)
+
+    def calibrated(self, recordings: Any) -> Any:
+        """Return a `Tuned` with temperatures that labels give; see `Tuned.calibrated`."""
+        tuned = public_name("Tuned")(self._fresh, reference=self.reference, **self._parts)
+        return tuned.calibrated(recordings)
+
+    def save(self, path: str | PathLike[str], policy: Policy | None = None) -> None:
+        """Write filter, weights, channels, policy, rule and smoother as a TOML file; see `load`.
+
+        Numbers are restored to the bit. The file appears complete or not at all.
+        """
+        chain = Chain.of(self, policy=policy)
+        for configured in (chain._fresh, chain.smoother._fresh, chain.policy):
+            if configured is not None and "_kind" not in vars(type(configured)):
+                kind = type(configured).__name__
+                raise TypeError(f"a {kind} cannot be saved; save a filter or policy of classfilter")
+        text = to_toml(chain.settings_and_expected)
+        with atomic_write(fspath(path)) as file:
+            file.write(text.encode())
+
+    def report(self, recordings: Any, path: str | PathLike[str], **options: Any) -> None:
+        """Write a report on recordings with these settings; see `classfilter.report`."""
+        public_name("report")(recordings, path, self, **options)
+
+    def __repr__(self) -> str:
+        corrected = [name for name, c in self.channel.items() if c is not None]
+        channel = f", channel of {corrected}" if corrected else ""
+        policy = "" if self.policy is None else f", policy={self.policy!r}"
+        rule = "" if self.rule is None else f", rule={self.rule!r}"
+        own = "" if self._smoother is None else f", smoother={self._smoother._fresh!r}"
+        parts = f"beta={self.beta}{channel}{policy}{rule}{own}"
+        return f"{type(self).__name__}({self._fresh!r}, {parts})"
+
+    def _repr_html_(self) -> str:
+        weights = self.beta if isinstance(self.beta, dict) else {"all": self.beta}
+        rows = [
+            [name, weight_text(weight), "yes" if self.channel.get(name) is not None else "no"]
+            for name, weight in weights.items()
+        ]
+        return block(
+            getattr(self, "explanation", str(self)), table(["source", "weight", "channel"], rows)
+        )

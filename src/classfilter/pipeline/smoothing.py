@@ -1,0 +1,95 @@
+"""Smoothing with the weight and the channel of a source."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..filters import Filter, check_smoother, smooth_one
+from ..inputs import for_filter, in_order, predictions, results_like
+from ..support.validation import Factorized
+from .pipeline import Chain
+
+
+def smooth(
+    filter: Filter | Chain,  # noqa: A002
+    probs: Any,
+    beta: ArrayLike | None = None,
+    dt: ArrayLike = 1.0,
+    *,
+    lag: int | None = None,
+) -> Any:
+    r"""Return the smoothed class probabilities: each row from the rows before and after it.
+
+    For a `StickyFilter` it is the posterior of the hidden Markov model,
+    :math:`p(c_t | s_1, \dots, s_T)`. For a `DirichletFilter`, a second filter runs from the end to
+    the beginning. The states of the two on either side of row t are added, :math:`\eta + \eta'` and
+    :math:`\nu + \nu'`, with the prior counted once; then row t is observed. At beta = 1 the result
+    is a two-sided kernel, :math:`\nu_t = \sum_r \gamma^{|t - r|} (-\log s_r)`, plus the initial
+    state.
+
+    Parameters
+    ----------
+    filter : DirichletFilter, StickyFilter or Tuned
+        Its settings, and its state before the first row; it does not change. Of a `Tuned` with one
+        source, the weight and the channel are used too; with several, smooth a `Recording`, which
+        has the source of each row.
+    probs : array_like, shape (T, K), dataframe, list of mappings, or classes, shape (T,)
+        One observation per row, as in `run`; a row of NaN only lets time pass.
+    beta, dt : float or array_like, shape (T,)
+        As in `run`: ``dt[t]`` is the time from row t - 1 to row t. By default `beta` is 1, or the
+        weight of the `Tuned`.
+    lag : int, optional
+        Fixed-lag smoothing: row t depends on the rows up to ``t + lag``, as in live use with that
+        delay. 0 is exactly `run`. By default all rows. The cost grows with the lag.
+
+    Returns
+    -------
+    ndarray, shape (T, K), or dataframe
+        Computed in double precision, returned in the filter's dtype; of a dataframe, one of the
+        same kind, as in `run`. An invalid row raises the ValueError of `run`.
+
+    Examples
+    --------
+    >>> from classfilter import StickyFilter
+    >>> f = StickyFilter(["walk", "sit"], stay=0.9)
+    >>> s = [[0.7, 0.3], [0.1, 0.9], [0.8, 0.2], [0.8, 0.2]]
+    >>> f.copy().run(s).argmax(axis=1)
+    array([0, 1, 0, 0])
+    >>> smooth(f, s).argmax(axis=1)  # the rows after it show that the second was an error
+    array([0, 0, 0, 0])
+    >>> smooth(f, s, lag=1).argmax(axis=1)  # one row after it is not enough
+    array([1, 1, 0, 0])
+    """
+    chain = Chain.of(filter, smoothing=True)
+    weight: ArrayLike = 1.0
+    f = check_smoother(chain.filter())
+    if isinstance(filter, Chain):
+        rows, weight = _of_one_source(chain, probs)
+    else:
+        f.state = filter.state
+        rows = for_filter(probs, f.classes) if not chain.independent else in_order(probs, f.classes)
+    smoothed = smooth_one(f, rows, weight if beta is None else beta, dt, lag)
+    return results_like(probs, f.classes, smoothed)
+
+
+def _of_one_source(chain: Chain, probs: Any) -> tuple[ArrayLike, ArrayLike]:
+    """Return the probabilities, corrected, and the weight of the only source."""
+    if len(chain.sources) > 1:
+        raise ValueError(
+            f"filter has the sources {chain.sources}, and probs does not say which row is of "
+            "which; make a Recording with the source of each row, and call its smooth"
+        )
+    source = chain.sources[0] if chain.sources else None
+    name, weight = chain.weight(source)
+    if chain.independent:
+        rows = predictions(probs, chain.classes, independent=True)
+        names = Factorized(np.zeros(len(rows.hard), np.intp), [name])
+        return chain.observe_rows(names, *rows)
+    channel = chain.channel.get(name)
+    if channel is None:
+        return for_filter(probs, chain.classes), weight
+    checked = predictions(probs, chain.classes).probs
+    return channel.apply(np.asarray(checked, chain.filter().probs.dtype)), weight

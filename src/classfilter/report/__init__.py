@@ -1,0 +1,8 @@
+"""The report: one file with pictures, tables and sliders, which opens in a browser."""
+
+from .report import TUNED, report
+
+__all__ = [
+    "TUNED",
+    "report",
+]

@@ -1,0 +1,584 @@
+"""A scikit-learn classifier whose predictions are filtered along their streams."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from numbers import Integral
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn import get_config
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.metrics import accuracy_score
+from sklearn.model_selection import (
+    GroupKFold,
+    KFold,
+    StratifiedGroupKFold,
+    StratifiedKFold,
+    check_cv,
+)
+from sklearn.utils import _safe_indexing, column_or_1d, get_tags, indexable
+from sklearn.utils.metadata_routing import (
+    MetadataRouter,
+    MethodMapping,
+    get_routing_for_object,
+    process_routing,
+)
+from sklearn.utils.multiclass import type_of_target
+from sklearn.utils.validation import check_is_fitted
+
+from ..engine import RULES, Decoder, Recording, Rule, events_of, group_and_sort, listed
+from ..errors import ArgumentError, RowError
+from ..events import Event, Events
+from ..filters import DirichletFilter, Filter, MultiLabelFilter
+from ..inputs import TimeKind, fewest, group_starts, named_classes, predictions, read_times
+from ..pipeline import Chain
+from ..support.imports import public
+from ..support.types import Array, Duration, Floats, Ints
+from ..support.validation import factorize, text_names
+from ..tuning import tune
+
+SOURCE = "estimator"
+"""The name of the only source."""
+
+
+class RowsByStream(NamedTuple):
+    """The rows of each stream in order of time, the times of all rows (T,), and what they were.
+
+    The names are those of the streams; None where all rows are one.
+    """
+
+    rows: list[Ints]
+    times: Floats
+    names: list[Any]
+    kind: TimeKind
+
+
+def streams_of(n: int, groups: ArrayLike | None, times: ArrayLike | None) -> RowsByStream:
+    """Return the streams of n rows."""
+    codes: Ints = np.zeros(n, np.intp)
+    names: list[Any] = [None]
+    if groups is not None:
+        cells = _column("groups", groups, n).tolist()
+        for row, cell in enumerate(cells):
+            if cell is None or cell != cell:
+                raise RowError("groups", cell, remedy="name the stream of each row", row=row)
+        codes, names = factorize(cells)
+    time: Floats = np.arange(n, dtype=np.float64)
+    kind = TimeKind()
+    if times is not None:
+        try:
+            time, kind = read_times(_column("times", times, n))
+        except RowError as error:
+            raise error.replaced(argument="times") from None
+    order, _ = group_and_sort(time, codes, sort=True)
+    rows = np.split(order, group_starts(codes[order]))
+    if times is None:
+        for part in rows:
+            time[part] = np.arange(len(part))
+    return RowsByStream(rows, time, names, kind)
+
+
+def _column(name: str, column: ArrayLike, n: int) -> Array:
+    array = np.asarray(column)
+    if array.shape != (n,):
+        raise ValueError(f"{name} has shape {array.shape}; it must be ({n},), one per row of X")
+    return array
+
+
+def recordings(
+    probs: ArrayLike,
+    classes: Array,
+    streams: RowsByStream,
+    source: str = SOURCE,
+    independent: bool = False,
+) -> Iterator[tuple[Ints, Recording]]:
+    """Yield the rows of each stream with their recording."""
+    names = text_names(classes.tolist(), fewest(independent))
+    try:
+        checked, hard = predictions(probs, names, independent=independent)
+    except RowError as error:
+        raise error.replaced(argument="predict_proba of estimator") from None
+    for rows in streams.rows:
+        sources, known = np.full(len(rows), source), (hard[rows], streams.kind, independent)
+        columns = streams.times[rows], sources, checked[rows], names, None
+        yield rows, Recording._from_checked(*columns, *known)
+
+
+def labelled(rec: Recording, label: Ints) -> Recording:
+    """Return a recording with its true classes."""
+    columns = rec.time, rec.source, rec.probs, rec.classes, label, rec.hard
+    return Recording._from_checked(*columns, rec._time_kind, rec.independent)
+
+
+def run_filter(chosen: Filter | Chain, rec: Recording, lag: int | None) -> Array:
+    """Filter a recording, or smooth it."""
+    return rec.run(chosen) if lag == 0 else rec.smooth(chosen, lag=lag)
+
+
+def rule_of(given: Any, chosen: Filter | Chain, empty: Recording, lag: int | None) -> Rule | None:
+    """Return the rule for events that is given, or that of the chain, if it fits the classes."""
+    rule: Rule | None = given
+    if given is None:
+        rule = Chain.of(chosen, smoothing=lag != 0).rule
+    elif not isinstance(given, RULES):
+        problem = "it must be an EventRule or a ThresholdRule"
+        raise ArgumentError("event_rule", given, rule=problem)
+    if rule is not None:
+        Decoder(rule, empty.classes, np.float64, empty.independent)
+    return rule
+
+
+def indicator(y: Any) -> tuple[Array, Ints] | None:
+    """Return the labels (L,), and whether each row has each, (T, L); None of classes (T,)."""
+    matrix = np.asarray(y.toarray() if hasattr(y, "toarray") else y)  # it may be sparse
+    if matrix.ndim != 2 or matrix.shape[1] == 1:
+        return None
+    remedy = "give one column per label, 1 where it is true and 0 where not"
+    if type_of_target(matrix) != "multilabel-indicator":
+        raise ArgumentError("y", matrix.shape, "has shape {}, but is no indicator", remedy=remedy)
+    if not np.isin(matrix, (0, 1)).all():
+        values = np.unique(matrix).tolist()
+        raise ArgumentError("y", values, "has the values {}", "an indicator has 0 and 1", remedy)
+    names = named_classes(y)
+    labels = np.arange(matrix.shape[1]) if names is None else np.array(names, np.object_)
+    return labels, matrix.astype(np.intp)
+
+
+def label_probabilities(model: Any, outputs: Any, labels: int) -> Floats:
+    """Return the probability of each label, (T, L), from what `predict_proba` of a model returned.
+
+    That is (T, L) or a list of L arrays (T, classes of the label): one column where it had one.
+    """
+    if not isinstance(outputs, list):
+        probs = np.asarray(outputs, np.float64)
+        if probs.ndim != 2 or probs.shape[1] != labels:
+            rule = f"it must be (T, {labels}), or a list of {labels} arrays"
+            remedy = "wrap it in sklearn.multioutput.MultiOutputClassifier"
+            what = "predict_proba of estimator"
+            raise ArgumentError(what, probs.shape, "has shape {}", rule, remedy)
+        return probs
+    columns = [
+        np.asarray(output, np.float64)[:, np.asarray(classes) == 1].sum(axis=1)
+        for output, classes in zip(outputs, model.classes_, strict=True)
+    ]
+    return np.stack(columns, axis=1)
+
+
+def out_of_fold(
+    estimator: Any,
+    cv: Any,
+    classes: Array,
+    X: Any,
+    y: Array,
+    streams: RowsByStream,
+    params: dict[str, Any],
+) -> Floats:
+    """Return predictions for rows that their model was not fitted on (T, K); NaN where none."""
+    (X,) = indexable(X)
+    probs: Floats = np.full((len(y), len(classes)), np.nan)
+    for train, test in _folds(cv, y, streams):
+        if len(np.unique(y[train])) < 2:
+            continue
+        per_row = {
+            name: _safe_indexing(value, train) if _is_column(value, len(y)) else value
+            for name, value in params.items()
+        }
+        try:
+            model = clone(estimator).fit(_safe_indexing(X, train), y[train], **per_row)
+        except ValueError:
+            # Many estimators refuse a label that is the same in all rows.
+            if y.ndim == 2 and (y[train] == y[train[0]]).all(axis=0).any():
+                continue
+            raise
+        outputs = model.predict_proba(_safe_indexing(X, test))
+        if y.ndim == 2:
+            probs[test] = label_probabilities(model, outputs, len(classes))
+            continue
+        probs[test] = 0.0
+        probs[np.ix_(test, positions(model.classes_, classes))] = outputs
+    return probs
+
+
+def _folds(cv: Any, y: Array, streams: RowsByStream) -> Iterator[tuple[Ints, Ints]]:
+    """Yield the rows to fit on and to predict, streams and times in order."""
+    order = np.concatenate(streams.rows)
+    stream = np.repeat(np.arange(len(streams.rows)), [len(rows) for rows in streams.rows])
+    several = len(streams.rows) > 1
+    if isinstance(cv, Integral):
+        if cv < 2:
+            raise ValueError(f"cv is {cv}; it must be 2 or more folds, or a splitter")
+        alike = len(y) if y.ndim == 2 else int(np.unique(y, return_counts=True)[1].max())
+        most = min(int(cv), alike)
+        if most < 2:
+            return
+        few = min(most, len(streams.rows))
+        kinds = (GroupKFold, KFold) if y.ndim == 2 else (StratifiedGroupKFold, StratifiedKFold)
+        cv = kinds[0](few) if several else kinds[1](most)
+    with warnings.catch_warnings():
+        # A class with fewer rows than folds is no harm here.
+        warnings.filterwarnings("ignore", "The least populated class", UserWarning)
+        groups = stream if several else None
+        splits = list(check_cv(cv, classifier=True).split(order, y[order], groups))
+    for train, test in splits:
+        yield order[train], order[test]
+
+
+def positions(values: Array, classes: Array) -> Ints:
+    """Return the index of each value in the classes."""
+    positions: Ints = np.asarray(values[:, None] == classes).argmax(axis=1)
+    return positions
+
+
+def _is_column(value: Any, n: int) -> bool:
+    """Return whether a parameter has one entry per row."""
+    return hasattr(value, "__len__") and not isinstance(value, str) and len(value) == n
+
+
+class FilteredClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
+    """A classifier whose predicted probabilities are filtered along the rows of each stream.
+
+    Parameters
+    ----------
+    estimator : classifier
+        With `predict_proba`; a clone of it is fitted.
+    filter : filter, Chain, callable or str, optional
+        A filter or a chain of the same classes; or what makes a filter of the classes, such as
+        the class `DirichletFilter`. By default, `tune` chooses one, on predictions for rows that
+        their model was not fitted on; "sticky" or "dirichlet" is the family to choose from. Of
+        several labels at once, it is a `MultiLabelFilter`, or what makes the filter of one label.
+    half_life : float, str or timedelta, optional
+        Of the filter that is made: passed on to `filter`, or to a `DirichletFilter`. Nothing is
+        tuned then.
+    lag : int or None, default 0
+        How many later rows of its stream each row uses, see `smooth`; None is all of them, and 0 is
+        the filter as it runs live.
+    labels : bool, default False
+        Tune by `y`, not by later predictions.
+    cv : int or splitter, default 5
+        The folds to tune on. Of a number, each stream is in one fold; a single stream is cut.
+    event_rule : EventRule or ThresholdRule, optional
+        How `predict_events` decides. By default, the rule of a chain that is given, or the one that
+        is tuned.
+    event_duration : duration, or mapping of every class to one, optional
+        How long an event usually lasts, where the filter is tuned: it sets the rule, see `tune`.
+
+    Attributes
+    ----------
+    estimator_ : classifier
+        As fitted.
+    filter_ : filter or Chain
+        What the predictions are filtered with.
+    event_rule_ : EventRule, ThresholdRule or None
+        What decides events.
+    classes_ : ndarray (K,)
+        The classes, in the order of the probabilities. Of several labels at once, the names of the
+        columns of `y`, or numbers.
+    n_features_in_ : int
+        The number of features, where `estimator_` has it.
+    feature_names_in_ : ndarray of str
+        The names of the features, where `estimator_` has them.
+
+    Notes
+    -----
+    `groups` (T,) names the stream of each row; by default, all rows are one. `times` (T,) are
+    numbers or datetimes, in any order; by default, the rows of a stream are in order, one time unit
+    apart. The streams need not be those of `fit`; each starts in the initial state. Within other
+    estimators, `groups` and `times` come by metadata routing: see `set_fit_request`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> import classfilter as cf
+    >>> from classfilter.sklearn import FilteredClassifier
+    >>> rng = np.random.default_rng(0)
+    >>> y = np.repeat(["rest", "move", "rest", "move"], 50)
+    >>> X = (y == "move")[:, None] + rng.normal(size=(200, 1))
+    >>> alone = LogisticRegression().fit(X, y)
+    >>> model = FilteredClassifier(LogisticRegression(), half_life=4.0).fit(X, y)
+    >>> alone.score(X, y), model.score(X, y)
+    (0.68, 0.895)
+    >>> model.set_params(event_rule=cf.EventRule(change_cost=3.0)).fit(X, y).predict_events(X)
+    4 events, 2 classes, 1 stream
+    stream  class  start  end  duration  probability
+            rest   0      47   47        0.635
+            move   47     103  56        0.648
+            rest   103    164  61        0.609
+            move   164    200  36        0.624
+    """
+
+    filter_: Any
+    event_rule_: Rule | None
+
+    def __init__(
+        self,
+        estimator: Any,
+        filter: Filter | Chain | Callable[..., Filter] | str | None = None,  # noqa: A002
+        *,
+        half_life: Duration | None = None,
+        lag: int | None = 0,
+        labels: bool = False,
+        cv: Any = 5,
+        event_rule: Rule | None = None,
+        event_duration: Duration | Mapping[str, Duration] | None = None,
+    ) -> None:
+        self.estimator = estimator
+        self.filter = filter
+        self.half_life = half_life
+        self.lag = lag
+        self.labels = labels
+        self.cv = cv
+        self.event_rule = event_rule
+        self.event_duration = event_duration
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        groups: ArrayLike | None = None,
+        times: ArrayLike | None = None,
+        **params: Any,
+    ) -> FilteredClassifier:
+        """Fit the estimator, and tune the filter where none is given.
+
+        Parameters
+        ----------
+        X : array_like (T, features)
+            One row per observation.
+        y : array_like (T,) or (T, L)
+            The classes. Or several labels at once, as an indicator matrix of 1 and 0.
+        groups, times : array_like (T,), optional
+            The stream and the time of each row; see the notes of the class.
+        **params
+            Passed on to the estimator.
+        """
+        if not hasattr(self.estimator, "predict_proba"):
+            raise TypeError(
+                f"estimator is {self.estimator!r}, which has no predict_proba; wrap it in "
+                "sklearn.calibration.CalibratedClassifierCV"
+            )
+        params = self._routed("fit", groups, times, params)
+        several = indicator(y)
+        fitted = clone(self.estimator).fit(X, y, **params)
+        classes, truth = (fitted.classes_, column_or_1d(y)) if several is None else several
+        if len(classes) < 2:
+            raise ValueError(f"y has one class, {classes[0]!r}; at least two are needed")
+        streams = streams_of(len(truth), groups, times)
+        chosen = self._filter(classes, X, truth, streams, params)
+        kind = "probabilities" if several is None else "independent"
+        empty = Recording([], [], [], text_names(classes.tolist()), scores=kind)
+        if Chain.of(chosen).independent != empty.independent:
+            what = "classes that exclude each other" if several is None else "several labels"
+            remedy = "several labels at once need MultiLabelFilter(labels, filter)"
+            raise ArgumentError("filter", chosen, rule=f"y has {what}", remedy=remedy)
+        run_filter(chosen, empty, self.lag)  # so that a filter that does not fit is an error here
+        rule = rule_of(self.event_rule, chosen, empty, self.lag)
+        self.estimator_, self.classes_, self.filter_ = fitted, classes, chosen
+        self.event_rule_ = rule
+        self._needed = {"groups": len(streams.rows) > 1, "times": times is not None}
+        return self
+
+    def predict_proba(
+        self,
+        X: Any,
+        *,
+        groups: ArrayLike | None = None,
+        times: ArrayLike | None = None,
+        **params: Any,
+    ) -> Array:
+        """Return the filtered class probabilities (T, K), in the order of the rows of X.
+
+        Of several labels at once, they are the probabilities of each label, (T, L).
+
+        Parameters
+        ----------
+        X : array_like (T, features)
+            One row per observation.
+        groups, times : array_like (T,), optional
+            The stream and the time of each row; see the notes of the class.
+        **params
+            Passed on to the estimator.
+        """
+        check_is_fitted(self)
+        parts = list(self._filtered(X, groups, times, params))
+        filtered = np.empty((sum(len(rows) for rows, *_ in parts), len(self.classes_)))
+        for rows, _, _, probs in parts:
+            filtered[rows] = probs
+        return filtered
+
+    def predict_events(
+        self,
+        X: Any,
+        *,
+        groups: ArrayLike | None = None,
+        times: ArrayLike | None = None,
+        **params: Any,
+    ) -> Events:
+        """Return the events of each stream, start, end and class, by `event_rule_`.
+
+        Parameters
+        ----------
+        X, groups, times, **params
+            As in `predict_proba`.
+
+        Returns
+        -------
+        Events
+            A list of `Event`, those of `classfilter.events` for the same rows; streams in order of
+            appearance, in each the events by their start. Their times are dates where `times` are.
+        """
+        check_is_fitted(self)
+        rule = self.event_rule_
+        if rule is None:
+            remedy = 'give a rule, EventRule(change_cost="30s"), and fit again'
+            raise ArgumentError("event_rule", None, "is {}, and the filter has none", remedy=remedy)
+        found: list[Event] = []
+        kind = TimeKind()
+        for _, stream, rec, probs in self._filtered(X, groups, times, params):
+            decoder = Decoder(rule, rec.classes, probs.dtype, rec.independent)
+            found += listed(stream, rec, decoder.decide(rec.time, probs))
+            kind = rec._time_kind
+        return events_of(found, kind)
+
+    def _filtered(
+        self, X: Any, groups: Any, times: Any, params: dict[str, Any]
+    ) -> Iterator[tuple[Ints, Any, Recording, Array]]:
+        """Yield the rows of each stream, its name, its recording, and what is filtered of it."""
+        params = self._routed("predict_proba", groups, times, params)
+        probs = self.estimator_.predict_proba(X, **params)
+        independent = Chain.of(self.filter_).independent
+        if independent:
+            probs = label_probabilities(self.estimator_, probs, len(self.classes_))
+        if len(probs) > 1:
+            self._warn_without(groups=groups, times=times)
+        streams = streams_of(len(probs), groups, times)
+        source = self.filter_.reference if isinstance(self.filter_, Chain) else SOURCE
+        each = recordings(probs, self.classes_, streams, source, independent)
+        for name, (rows, rec) in zip(streams.names, each, strict=True):
+            yield rows, name, rec, run_filter(self.filter_, rec, self.lag)
+
+    def predict(
+        self,
+        X: Any,
+        *,
+        groups: ArrayLike | None = None,
+        times: ArrayLike | None = None,
+        **params: Any,
+    ) -> Array:
+        """Return the most probable class of each row (T,); see `predict_proba`.
+
+        Of several labels at once, return an indicator matrix (T, L): 1 where a label is more
+        probable than not.
+        """
+        check_is_fitted(self)
+        probs = self.predict_proba(X, groups=groups, times=times, **params)
+        if Chain.of(self.filter_).independent:
+            return np.asarray(probs > 0.5, np.intp)
+        classes: Array = self.classes_[probs.argmax(axis=1)]
+        return classes
+
+    def score(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: ArrayLike | None = None,
+        *,
+        groups: ArrayLike | None = None,
+        times: ArrayLike | None = None,
+        **params: Any,
+    ) -> float:
+        """Return the accuracy of `predict`; of several labels at once, all must be right."""
+        predicted = self.predict(X, groups=groups, times=times, **params)
+        return float(accuracy_score(y, predicted, sample_weight=sample_weight))
+
+    @property
+    def n_features_in_(self) -> int:
+        """The number of features."""
+        return int(self.estimator_.n_features_in_)
+
+    @property
+    def feature_names_in_(self) -> Any:
+        """The names of the features."""
+        return self.estimator_.feature_names_in_
+
+    def get_metadata_routing(self) -> Any:
+        """Return what this classifier and its estimator request."""
+        methods = MethodMapping().add(caller="fit", callee="fit")
+        for caller in ("predict_proba", "predict", "score"):
+            methods.add(caller=caller, callee="predict_proba")
+        router = MetadataRouter(owner=self).add_self_request(self)
+        return router.add(estimator=self.estimator, method_mapping=methods)
+
+    def __sklearn_tags__(self) -> Any:
+        tags, inner = super().__sklearn_tags__(), get_tags(self.estimator)
+        tags.input_tags = inner.input_tags
+        tags.classifier_tags = inner.classifier_tags
+        return tags
+
+    def _routed(self, method: str, groups: Any, times: Any, params: dict[str, Any]) -> Any:
+        """Return the parameters of the estimator's method."""
+        if not get_config()["enable_metadata_routing"]:
+            return params
+        own = {"groups": groups, "times": times}
+        wanted = get_routing_for_object(self.estimator).consumes(method, list(own))
+        params = params | {name: own[name] for name in wanted if own[name] is not None}
+        return process_routing(self, method, **params)["estimator"][method]
+
+    def _warn_without(self, **given: ArrayLike | None) -> None:
+        """Warn if `fit` had groups or times, and a prediction has none."""
+        missing = [name for name, value in given.items() if value is None and self._needed[name]]
+        if missing:
+            what = {"groups": "all rows are taken as one stream", "times": "one unit apart"}
+            warnings.warn(
+                f"fit had {' and '.join(missing)}, but this prediction has none: "
+                f"{', '.join(what[name] for name in missing)}. Give them here too; within "
+                "scikit-learn by metadata routing, set_score_request, and without scoring=, whose "
+                "scorers pass none to predict.",
+                stacklevel=4,
+            )
+
+    def _filter(
+        self, classes_: Array, X: Any, y: Array, streams: RowsByStream, params: dict[str, Any]
+    ) -> Filter | Chain:
+        """Return the filter that is given, or made, or tuned."""
+        classes, independent = classes_.tolist(), y.ndim == 2
+        tuned = self.half_life is None and (self.filter is None or isinstance(self.filter, str))
+        if self.event_duration is not None and (self.event_rule is not None or not tuned):
+            other = "filter is not tuned" if not tuned else "event_rule is given"
+            problem, remedy = f"is {{}}, but {other}", "give event_rule, or tune the filter"
+            raise ArgumentError("event_duration", self.event_duration, problem, remedy=remedy)
+        if callable(self.filter) or (self.filter is None and self.half_life is not None):
+            options = {} if self.half_life is None else {"half_life": self.half_life}
+            make: Any = DirichletFilter if self.filter is None else self.filter
+            if independent:
+                return MultiLabelFilter(classes, make(2, **options))
+            return make(classes, **options)  # type: ignore[no-any-return]
+        if self.half_life is not None:
+            raise ValueError(
+                f"half_life is {self.half_life!r}, but filter is {self.filter!r}; give what makes "
+                "a filter instead, such as DirichletFilter"
+            )
+        if self.filter is not None and not isinstance(self.filter, str):
+            return self.filter
+        probs = out_of_fold(self.estimator, self.cv, classes_, X, y, streams, params)
+        recs = [
+            labelled(rec, y[rows] if independent else positions(y[rows], classes_))
+            for rows, rec in recordings(probs, classes_, streams, independent=independent)
+        ]
+        if not any(rec.observed().any() for rec in recs):
+            warnings.warn(
+                "there are too few rows for folds, and nothing is tuned; the filter has its "
+                "default settings. Fit on more rows, or give half_life.",
+                stacklevel=3,
+            )
+            safe = DirichletFilter(2 if independent else classes)
+            return MultiLabelFilter(classes, safe) if independent else safe
+        how: Any = {"labels": self.labels, "event_duration": self.event_duration}
+        return tune(recs, self.filter or "auto", **how)  # type: ignore[arg-type]
+
+
+public(FilteredClassifier, module="classfilter.sklearn")

@@ -1,0 +1,196 @@
+"""The events of a DataFrame's streams: decided while their rows are filtered, or as they are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from ..engine import Decoder, Rule, chain_and_rule
+from ..events import Decided, Event, Events
+from ..filters import Filter
+from ..pipeline import Chain, Channels
+from ..support.imports import import_optional
+from ..support.types import Array, Weights
+from ..support.validation import class_order
+from .batch import AsTheyAre, Filtering, Work, arrow_tables, require_batch, smoothing
+from .rows import CheckedRows, seconds_if_any
+from .schema import (
+    STATUS,
+    FrameFormat,
+    column,
+    event_schema,
+    filtered_frame_format,
+    frame_format,
+    partition_and_sort,
+)
+
+if TYPE_CHECKING:
+    import pyarrow as pa  # type: ignore[import-untyped]
+    from pyspark.sql import DataFrame
+
+
+def event_frame(
+    df: DataFrame,
+    filter: Filter | Chain | Rule,  # noqa: A002
+    rule: Rule | None = None,
+    *,
+    smooth: bool = False,
+    lag: int | None = None,
+    beta: Weights | None = None,
+    channel: Channels | None = None,
+    columns: Mapping[str, str] | None = None,
+    scores: str = "probabilities",
+    unit: str | None = None,
+    invalid: str = "fail",
+) -> DataFrame:
+    """Return the events, start, end and class, of every stream of a DataFrame.
+
+    They equal those of `classfilter.events` on the rows in order of stream, time, source and
+    prediction, to the bit, however the rows are partitioned.
+
+    Parameters
+    ----------
+    df : pyspark.sql.DataFrame
+        Predictions, as in `filter_frame`, which are filtered first; or, where `filter` is a rule,
+        rows that are taken as they are: the columns ``f_<class>`` of a DataFrame that was filtered
+        before, or ``p_<class>``.
+    filter, rule, smooth, lag
+        As in `classfilter.events`. A worker holds all rows of a stream where it is smoothed without
+        a `lag`, or decided by a `ThresholdRule`.
+    beta, channel, columns, scores, unit
+        As in `filter_frame`.
+    invalid : {"fail", "quarantine"}
+        What an invalid row does: fail the job, with an error that names it; or stay out, and come
+        out beside the events. Then there are columns ``status``, "ok" of events and "invalid" of
+        such rows, which have no class and their time as the start, and ``error``, which says why.
+
+    Returns
+    -------
+    pyspark.sql.DataFrame
+        The columns ``stream``, where there is one, ``class``, ``start``, ``end``, ``duration`` and
+        ``probability``. Start and end are timestamps where the times are, or dates; and else
+        numbers: in seconds, where there is a `unit`.
+    """
+    chain, rule = chain_and_rule(filter, rule, smooth, lag, beta=beta, channel=channel)
+    require_batch(df, "event_stream")
+    if chain is None:
+        form = filtered_frame_format(df, columns, scores, unit, invalid)
+        work: Work = AsTheyAre(form)
+    else:
+        form = frame_format(df, chain, columns, scores, unit, invalid)
+        work = smoothing(form, lag) if smooth else Filtering(form)
+    decoder_of(form, rule)  # it names a class that is wrong before anything runs
+    status = invalid == "quarantine"
+    schema = event_schema(df, form, status)
+    used = dict.fromkeys([*form.key, *form.before, *form.prediction])
+    rows = partition_and_sort(df.select(*map(column, used)), form)
+    zoned = schema["start"].dataType.typeName() == "timestamp"
+    return rows.mapInArrow(_Events(form, rule, work, "UTC" if zoned else None), schema)
+
+
+def decoder_of(form: FrameFormat, rule: Rule) -> Decoder:
+    """Return what decides the events of a DataFrame's rows."""
+    return Decoder(rule, classes_in_order(form), _dtype(form), form.table.independent)
+
+
+def classes_in_order(form: FrameFormat) -> tuple[str, ...]:
+    """Return the names of the classes, in the order of the results before they are columns."""
+    if form.chain is None:
+        return form.classes
+    return tuple(form.classes[k] for k in class_order(form.chain, form.classes))
+
+
+def _dtype(form: FrameFormat) -> Any:
+    return np.float64 if form.chain is None else form.chain.filter().probs.dtype
+
+
+class ComesOut(NamedTuple):
+    """A row of the result: an event, or a row that was refused; its status, and why."""
+
+    event: Event
+    status: str = "ok"
+    error: str | None = None
+
+
+class _Events:
+    """What a worker does with the Arrow batches of a partition, in order of stream and time."""
+
+    def __init__(self, form: FrameFormat, rule: Rule, work: Work, zone: str | None) -> None:
+        self._form, self._rule, self._work, self._zone = form, rule, work, zone
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Yield the events as batches."""
+        open_stream = _OpenStream(decoder_of(self._form, self._rule), classes_in_order(self._form))
+        checked = None
+        tables = arrow_tables(batches, self._work.rows_at_once)
+        for checked, P in self._work.results(tables):
+            yield from self._table(
+                [*open_stream.push(checked, P), *self._refused(checked)], checked
+            )
+        if checked is not None:
+            yield from self._table([*open_stream.end()], checked)
+
+    def _refused(self, checked: CheckedRows) -> Iterator[ComesOut]:
+        """Yield the invalid rows."""
+        columns, table = self._form.layout.columns, checked.table
+        for i in np.flatnonzero(~checked.valid).tolist():
+            stream = table[columns["stream"]][i].as_py() if "stream" in columns else None
+            time = seconds_if_any(table[columns["time"]][i].as_py(), self._form.table.unit)
+            event = Event(stream, None, time, None)  # type: ignore[arg-type]
+            yield ComesOut(event, "invalid", checked.errors[i])
+
+    def _table(self, rows: list[ComesOut], checked: CheckedRows) -> list[Any]:
+        """Return what comes out as Arrow batches."""
+        pa = import_optional("pyarrow", extra="spark")
+        if not rows:
+            return []
+        dates = checked.rows.time_kind.kind == "date"
+        events = Events([row.event for row in rows], dates=dates, zone=self._zone)
+        table = events.to_table("pyarrow")
+        stream = self._form.layout.columns.get("stream")
+        if stream is None:
+            table = table.drop_columns("stream")
+        else:  # as in the DataFrame: a number stays a number
+            kind = checked.table.schema.field(stream).type
+            table = table.set_column(0, "stream", pa.array([e.stream for e in events], kind))
+        if self._form.invalid == "quarantine":
+            for name in STATUS:
+                table = table.append_column(
+                    name, pa.array([getattr(row, name) for row in rows], pa.string())
+                )
+        batches: list[Any] = table.to_batches()
+        return batches
+
+
+class _OpenStream:
+    """The stream whose rows come at present, and what the rule knows of it."""
+
+    def __init__(self, decoder: Decoder, classes: tuple[str, ...]) -> None:
+        self._decoder, self._classes = decoder, classes
+        self._name, self._state = None, None
+
+    def push(self, checked: CheckedRows, P: Array) -> Iterator[ComesOut]:
+        """Yield the events that are final with the valid rows of a table, grouped by stream."""
+        rows = checked.rows
+        starts = np.flatnonzero(np.diff(rows.stream.codes, prepend=-1))
+        for first, last in pairwise([*starts.tolist(), len(rows.time)]):
+            name = rows.stream.categories[rows.stream.codes[first]]
+            if self._state is None or name != self._name:
+                yield from self.end()
+                self._name, self._state = name, self._decoder.start()
+            part = slice(first, last)
+            self._state, found = self._decoder.run(self._state, rows.time[part], P[part])
+            yield from self._named(found)
+
+    def end(self) -> Iterator[ComesOut]:
+        """Yield the last events of the stream, if there is one."""
+        if self._state is not None:
+            yield from self._named(self._decoder.finish(self._state))
+        self._state = None
+
+    def _named(self, found: Decided) -> Iterator[ComesOut]:
+        for k, start, end, p in zip(*(cells.tolist() for cells in found), strict=True):
+            yield ComesOut(Event(self._name, self._classes[k], start, end, p))

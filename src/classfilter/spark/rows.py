@@ -1,0 +1,135 @@
+"""The rows of an Arrow table, checked; an invalid one is named, or set apart."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from ..errors import RowError
+from ..inputs import (
+    TableRows,
+    TimeScale,
+    most_probable,
+    names_on,
+    read_rows,
+    read_times,
+    result_columns,
+)
+from ..support.imports import import_optional
+from ..support.types import Array, Bools
+from ..support.validation import class_order
+from .schema import STATUS, FrameFormat
+
+if TYPE_CHECKING:
+    import pyarrow as pa  # type: ignore[import-untyped]
+
+
+class CheckedRows(NamedTuple):
+    """A table, its valid rows, which those are, and what is wrong with the others."""
+
+    table: pa.Table
+    rows: TableRows
+    valid: Bools
+    errors: list[str | None]
+
+
+def check_rows(table: pa.Table, form: FrameFormat) -> CheckedRows:
+    """Return a table's rows; of invalid ones, the first is raised, or all are set apart."""
+    used = table.select([*form.key, *form.prediction])
+    errors: list[str | None] = [None] * len(table)
+    try:
+        return CheckedRows(table, _read(used, form), np.ones(len(table), bool), errors)
+    except RowError as error:
+        if form.invalid == "fail":
+            remedy = 'correct it, or give invalid="quarantine"'
+            raise ValueError(f"{_named(error, used, form)}: {remedy}") from None
+    _set_apart(used, form, 0, errors)
+    valid = np.array([error is None for error in errors])
+    return CheckedRows(table, _read(used.filter(valid), form), valid, errors)
+
+
+def _read(table: pa.Table, form: FrameFormat) -> TableRows:
+    rows = read_rows(table, form.table)
+    if form.chain is not None:
+        form.chain.weights_in(rows.source)
+    _look_at_times(rows, form)
+    return rows
+
+
+def _look_at_times(rows: TableRows, form: FrameFormat) -> None:
+    """Warn, once in each worker, if numbers look like milliseconds; only workers see the rows."""
+    scale = TimeScale(form.table.unit)
+    scale.see(rows.time, numbers=rows.time_kind.is_number)
+    finding = scale.finding()
+    if finding is not None and finding.remedy not in _WARNED:
+        _WARNED.add(finding.remedy)
+        scale.warn()
+
+
+_WARNED: set[str] = set()
+"""The remedies that this worker has named."""
+
+
+def _set_apart(table: pa.Table, form: FrameFormat, first: int, errors: list[str | None]) -> None:
+    """Note the error of each invalid row; `first` is the number of the table's first row."""
+    try:
+        _read(table, form)
+    except RowError as error:
+        if len(table) == 1:
+            errors[first] = _named(error, table, form)
+            return
+        half = len(table) // 2
+        _set_apart(table.slice(0, half), form, first, errors)
+        _set_apart(table.slice(half), form, first + half, errors)
+
+
+def _named(error: RowError, table: pa.Table, form: FrameFormat) -> str:
+    """Return what is wrong with a row, named by its stream, time and source."""
+    cells = {name: table[name][error.row].as_py() for name in form.key}
+    row = ", ".join(f"{name} {cell!r}" for name, cell in cells.items())
+    return error.text(where=f" in the row of {row}")
+
+
+def seconds_if_any(cell: Any, unit: str | None) -> float | None:
+    """Return the time of a row that is invalid, if that is not what is wrong with it."""
+    try:
+        return float(read_times([cell], unit)[0][0])
+    except ValueError:
+        return None
+
+
+def add_results(checked: CheckedRows, form: FrameFormat, P: Array, status: bool) -> Any:
+    """Return a table with the results of its valid rows, (T, K), as new columns."""
+    pa = import_optional("pyarrow", extra="spark")
+    table, valid, classes, chain = checked.table, checked.valid, form.classes, form.settings
+    place = class_order(chain, classes)
+    missing = None
+    estimates = np.ascontiguousarray(P.T)
+    if not valid.all():
+        missing = ~valid
+        estimates = np.full((len(classes), len(table)), np.nan, P.dtype)
+        estimates[:, valid] = P.T
+    names = [classes[k] for k in place]
+    if chain.independent:
+        label = pa.array(names_on(estimates.T, names), pa.string(), mask=missing)
+    else:
+        labels = pa.array(most_probable(estimates).astype(np.int32), mask=missing)
+        label = pa.DictionaryArray.from_arrays(labels, pa.array(names)).cast(pa.string())
+    cells = [*(pa.array(estimates[k], mask=missing) for k in np.argsort(place)), label]
+    new = result_columns(table.column_names, classes, chain.independent)
+    columns = dict(zip(new, cells, strict=True))
+    if status:
+        named = pa.array(["invalid", "ok"]).take(pa.array(valid.astype(np.int8)))
+        columns |= dict(zip(STATUS, (named, pa.array(checked.errors, pa.string())), strict=True))
+    return with_columns(table, columns)
+
+
+def with_columns(table: pa.Table, columns: Mapping[str, Any]) -> pa.Table:
+    """Return a table with columns added, or replaced."""
+    for name, values in columns.items():
+        at = table.schema.get_field_index(name)
+        new = at < 0
+        table = table.append_column(name, values) if new else table.set_column(at, name, values)
+    return table

@@ -1,0 +1,304 @@
+"""Several labels at once: each label is tuned by itself, and those with little data together.
+
+The lane of a label is a recording of two classes, so each label is an ordinary tuning. The *pooled*
+settings are those of all lanes as streams of one problem, off or on. A label takes them where it
+has too little data of its own.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..engine import Recording
+from ..filters import MultiLabelFilter
+from ..pipeline import Chain
+from ..support.types import Bools
+from .candidates import RULES
+from .criterion import LABELS
+from .effect import Effect, last_predictions, measure_changes
+from .explanation import after, changes_in_words, name_of, weights_in_words
+from .folds import MIN_PREDICTIONS, count_predictions, without_silent
+from .model import MIN_AGREEMENT
+from .objective import Progress
+from .result import Tuned
+from .thinning import thin
+
+MIN_STRETCHES = 15
+"""A label that is on, or off, in fewer stretches takes the pooled settings: on simulated labels its
+own were worse below about 7, and better above."""
+OFF_AND_ON = ("off", "on")
+
+TuneLanes = Callable[[list[Recording]], Tuned]
+"""Tunes on recordings of two classes."""
+
+
+class LabelChoice(NamedTuple):
+    """The settings of a label, and why they are the pooled ones; empty where they are its own."""
+
+    tuned: Tuned
+    why_pooled: str
+
+
+class LabelTuning:
+    """The settings of each label, and all of them as one chain.
+
+    Parameters
+    ----------
+    recordings : sequence of Recording
+        Of several labels at once.
+    reference : str
+        The source to trust most.
+    tune_lanes : callable
+        Tunes on recordings of two classes, with the same reference.
+    every : int, optional
+        Steps from one call of the reference to the next; see `thin`.
+    labels : bool
+        Whether settings are chosen by the labels of the recordings, their truth.
+    """
+
+    def __init__(
+        self,
+        recordings: Sequence[Recording],
+        reference: str,
+        tune_lanes: TuneLanes,
+        *,
+        every: int | None = None,
+        labels: bool = False,
+    ) -> None:
+        self.recordings, self.reference, self._tune_lanes = recordings, reference, tune_lanes
+        self.labels = recordings[0].classes
+        self._every, self._by_truth = every, labels
+        self._warned: dict[str, list[str]] = {}
+        seen = (name for rec in recordings for name in rec.source[rec.observed()].tolist())
+        self.sources = tuple(dict.fromkeys([reference, *seen]))
+
+    @cached_property
+    def pooled(self) -> Tuned:
+        """The settings of all labels together."""
+        lanes = [off_and_on(lane) for label in self.labels for lane in self.lanes(label)]
+        tuned, texts = self._tune(lanes)
+        self._note(texts, "all labels together")
+        return tuned
+
+    def lanes(self, label: str) -> list[Recording]:
+        """Return the recordings of one label, without the sources that never predict it."""
+        return without_silent([rec.lane(label) for rec in self.recordings])[0]
+
+    def choose(self, label: str) -> LabelChoice:
+        """Return the settings of a label."""
+        lanes = self.lanes(label)
+        why = self._too_little(thin(lanes, self.reference, self._every).recordings)
+        if not why:
+            tuned, texts = self._tune(lanes)
+            why = _unsure(tuned, self.reference)
+            if not why:
+                self._note(texts, repr(label))
+                return LabelChoice(tuned, "")
+        return LabelChoice(self.pooled, why)
+
+    def join(self, choices: Mapping[str, LabelChoice], **more: Any) -> Tuned:
+        """Return the settings of all labels as one chain."""
+        of_labels = {label: choice.tuned for label, choice in choices.items()}
+        smoother = None
+        if any(tuned.smoother is not tuned for tuned in of_labels.values()):
+            slow = {label: tuned.smoother for label, tuned in of_labels.items()}
+            smoother = Chain(**self._parts(slow))
+        criteria = [tuned.criterion for tuned in of_labels.values()]
+        criterion = next((name for name in criteria if name != "nothing"), "nothing")
+        known: Any = {"reference": self.reference, "criterion": criterion, "by_label": of_labels}
+        return Tuned(**self._parts(of_labels), smoother=smoother, **known, **more)
+
+    def chain(self) -> Tuned:
+        """Return the chain of all labels; what it does is not measured."""
+        chain = self.join({label: self.choose(label) for label in self.labels})
+        self._warn(4)
+        return chain
+
+    def result(self, max_changes: float | None = None, progress: Progress | None = None) -> Tuned:
+        """Return the chain of all labels with its explanation, and pass on all warnings."""
+        choices, effects = {}, {}
+        for done, label in enumerate(self.labels):
+            choices[label] = self.choose(label)
+            effects[label] = self._effect(label, choices[label])
+            if progress is not None:
+                progress((done + 1) / len(self.labels))
+        effect = _together(list(effects.values()))
+        text = self._explain(choices, effects, effect)
+        tuned = self.join(choices, explanation=text, effect=effect)
+        self._warn(5)
+        often = [
+            repr(label)
+            for label, effect in effects.items()
+            if choices[label].why_pooled
+            and max_changes is not None
+            and effect.changes_per_hour > max_changes
+        ]
+        if often:
+            warnings.warn(
+                f"{', '.join(often)}: with the pooled settings there are more than {max_changes:g} "
+                "changes an hour. Allow more changes, or record for longer.",
+                stacklevel=4,
+            )
+        return tuned
+
+    def _tune(self, lanes: list[Recording]) -> tuple[Tuned, list[str]]:
+        """Return what is tuned on some lanes, and the warnings that there were."""
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            # On simulated labels, smoothed rows are honest as they are.
+            tuned = self._tune_lanes(lanes).untempered()
+        return tuned, [str(warning.message) for warning in caught]
+
+    def _note(self, texts: Sequence[str], name: str) -> None:
+        for text in dict.fromkeys(texts):
+            self._warned.setdefault(text, []).append(name)
+
+    def _warn(self, stacklevel: int) -> None:
+        for text, names in self._warned.items():
+            warnings.warn(f"{', '.join(names)}: {text}", stacklevel=stacklevel)
+
+    def _too_little(self, lanes: Sequence[Recording]) -> str:
+        """Say what a label has too little of; nothing where it has enough."""
+        reference = self.reference
+        count = count_predictions(lanes, reference)
+        if count < MIN_PREDICTIONS:
+            seen = any(lane.observed().any() for lane in lanes)
+            return f"{reference!r} has {count} predictions of it" if seen else "it is not observed"
+        known = [lane for lane in lanes if lane.observed(reference).any()]
+        states = [self._states(lane) for lane in known]
+        if not any(state.size for state in states):
+            return "its truth is not known"
+        on, off = (sum(_stretches(state == value) for state in states) for value in (True, False))
+        if not on or not off:
+            return f"it is never {'off' if on else 'on'}"
+        few = min(on, off)
+        if few < MIN_STRETCHES:
+            times = "once" if few == 1 else f"{few} times"
+            return f"it is {'on' if on <= off else 'off'} only {times}"
+        return ""
+
+    def _states(self, lane: Recording) -> Bools:
+        """Return where a label is on: by its truth, or by the predictions of the reference."""
+        if self._by_truth:
+            truth = np.full(len(lane), -1) if lane.label is None else lane.label
+            return np.asarray(truth[truth >= 0] == 1)
+        return np.asarray(lane.probs[lane.observed(self.reference), 1] > 0.5)
+
+    def _parts(self, of_labels: Mapping[str, Chain]) -> dict[str, Any]:
+        """Return filter, weights and channels of all labels, as `Chain` takes them.
+
+        Labels with the same settings share a filter, which is faster.
+        """
+        fresh = {id(chain): chain.filter() for chain in of_labels.values()}
+        parts: dict[str, Any] = {
+            "filter": MultiLabelFilter(
+                self.labels, {label: fresh[id(chain)] for label, chain in of_labels.items()}
+            )
+        }
+        for what in ("beta", "channel"):
+            parts[what] = {
+                source: {
+                    # A source that never predicts a label has the weight that it has for others.
+                    label: getattr(chain if source in chain.sources else self.pooled, what)[source]
+                    for label, chain in of_labels.items()
+                }
+                for source in self.sources
+            }
+        return parts
+
+    def _effect(self, label: str, choice: LabelChoice) -> Effect:
+        """Return what the settings of a label do."""
+        if not choice.why_pooled and choice.tuned.effect is not None:
+            return choice.tuned.effect
+        thinned = thin(self.lanes(label), self.reference, self._every).recordings
+        lanes = [off_and_on(lane) for lane in thinned if lane.observed().any()]
+        raw = [last_predictions(lane) for lane in lanes]
+        effect, _ = measure_changes(choice.tuned, lanes, raw)
+        known = choice.tuned.effect
+        if known is None:
+            return effect
+        late, rows = known.delay, known.delay_rows
+        return effect._replace(delay=late, delay_rows=rows, in_seconds=known.in_seconds)
+
+    def _explain(
+        self, choices: Mapping[str, LabelChoice], effects: Mapping[str, Effect], whole: Effect
+    ) -> str:
+        L = len(self.labels)
+        streams = sum(bool(rec.observed().any()) for rec in self.recordings)
+        over = f"{L} label{'s' * (L > 1)}, {streams} stream{'s' * (streams > 1)}"
+        lines = []
+        if whole.time:
+            lines.append(f"The labels {changes_in_words(whole, over, 'change on or off')}")
+        if not math.isnan(whole.delay):
+            lines.append(f"Once the predictions of a label change, it follows {after(whole)}.")
+        for label, (tuned, why) in choices.items():
+            how = f"pooled settings, because {why}." if why else self._describe(tuned)
+            lines.append(f"{label}: {how}{_does(effects[label])}")
+        if any(choice.why_pooled for choice in choices.values()):
+            lines.append(f"Pooled settings, tuned on all labels: {self._describe(self.pooled)}")
+        count = count_predictions(self.recordings, self.reference)
+        by_truth = any(choice.tuned.criterion == LABELS for choice in choices.values())
+        chosen = f"Chosen on {streams} stream{'s' * (streams > 1)} with {count} predictions of "
+        chosen += f"{self.reference!r}, {'by' if by_truth else 'without'} the truth."
+        seconds = "are read as" if whole.in_seconds else "do not look like"
+        return "\n".join([*lines, f"{chosen} Times {seconds} seconds."])
+
+    def _describe(self, tuned: Tuned) -> str:
+        if tuned.candidate is None:
+            return "safe settings."
+        seconds = tuned.effect is None or tuned.effect.in_seconds
+        name = name_of(tuned.candidate, self.reference, seconds).rstrip(",")
+        weights = f"; weights: {weights_in_words(tuned.candidate)}"
+        simple = tuned.candidate.family in RULES
+        return f"{name[0].lower()}{name[1:]}{weights * (not simple)}."
+
+
+def off_and_on(lane: Recording) -> Recording:
+    """Return the recording of a label with the classes of the pooled settings."""
+    columns = lane.time, lane.source, lane.probs, OFF_AND_ON, lane.label
+    return Recording._from_checked(*columns, kind=lane._time_kind)
+
+
+def _stretches(on: Bools) -> int:
+    """Return in how many stretches something is true."""
+    return int((np.diff(on.astype(int), prepend=0) == 1).sum())
+
+
+def _unsure(tuned: Tuned, reference: str) -> str:
+    """Say why settings of its own would not help a label; nothing where they do."""
+    if tuned.assumptions is None:
+        return "its predictions are too few to judge"
+    if len(tuned.beta) > 1 and tuned.assumptions.agreement < MIN_AGREEMENT:
+        return f"successive predictions of {reference!r} hardly agree"
+    return ""
+
+
+def _does(effect: Effect) -> str:
+    """Say how often a label changes."""
+    if not effect.time:
+        return ""
+    if not effect.changes_before and not effect.changes_after:
+        return " It never changes."
+    return f" It {changes_in_words(effect, verb='changes')}"
+
+
+def _together(effects: Sequence[Effect]) -> Effect:
+    """Return the effect of all labels: their changes in the same time, and the median delay."""
+    late = sorted((e.delay, e.delay_rows) for e in effects if not math.isnan(e.delay))
+    delay = late[len(late) // 2] if late else (math.nan, math.nan)
+    return Effect(
+        sum(e.changes_before for e in effects),
+        sum(e.changes_after for e in effects),
+        max(e.time for e in effects),
+        max(e.rows for e in effects),
+        *delay,
+        all(e.in_seconds for e in effects),
+        max(e.streams for e in effects),
+        max(e.predictions for e in effects),
+    )

@@ -1,0 +1,320 @@
+"""The search for the candidate of the highest score."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from ..errors import ArgumentError
+from ..inputs import duration
+from ..support.types import NUMBER
+from .candidates import RULES, Candidate, rule
+from .effect import Effect
+from .objective import Gain, Objective
+
+WEIGHTS = (0.0, 0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.7, 1.0)
+"""Of the other sources."""
+REFERENCE_WEIGHTS = (1.0, 0.5)
+CHANNELS = ("near", "em")
+HALF_LIVES = tuple(2.0**n for n in range(11))
+"""Of one source, in median steps."""
+DIRICHLET_HALF_LIVES = HALF_LIVES[:8]
+DIRICHLET_WEIGHTS = (0.0, 0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 1.0)
+GUARD = 2.0
+"""Standard errors by which what is less to be trusted must be ahead."""
+FASTER = 3.0
+"""Rates of change times this are tried too: few streams may show too few changes."""
+FASTER_GUARD = 2.5
+"""Standard errors by which faster rates must be ahead. Both were chosen on other sets, of gestures
+and heart rhythm; on six other sets they change nothing."""
+REWEIGHTED = 5
+"""How many candidates are tried with less weight of the reference too."""
+MAX_DIRICHLET_ROWS = 40_000
+"""The Dirichlet filter is searched on some streams where there are more."""
+
+PACES = tuple(4.0**n for n in range(-6, 7) if n)
+"""Where there are limits, the best filters are also tried this many times faster."""
+ROUNDING = 1 + 1e-9
+"""A sum of time steps may exceed a delay by rounding."""
+
+Way = tuple[str | None, float]
+"""How a source counts: through which channel, and its weight."""
+
+
+class Found(NamedTuple):
+    """What a search found.
+
+    Attributes
+    ----------
+    chosen : Candidate
+        The best, or a rival that is clearly ahead of it.
+    sticky : Candidate or None
+        The best sticky filter, which can smooth.
+    rivals : dict of str to Candidate
+        What it was compared with, by name.
+    small : Objective
+        The objective that Dirichlet filters were tried on, which may have fewer streams.
+    """
+
+    chosen: Candidate
+    sticky: Candidate | None
+    rivals: dict[str, Candidate]
+    small: Objective
+
+
+def search_several(objective: Objective, kind: str, channel: bool | None) -> Found:
+    """Search where a reference judges the other sources."""
+    rows = objective.runner.rows
+    rules = {name.capitalize(): rule(name, rows.sources, rows.step) for name in RULES}
+    sticky = dirichlet = None
+    if kind != "dirichlet":
+        sticky = faster_where_clear(objective, best_sticky(objective, rows.sources, channel))
+    small = objective.sample(MAX_DIRICHLET_ROWS)
+    if kind != "sticky":
+        dirichlet = best_dirichlet(small, rows.sources, rows.step, channel)
+    if kind == "auto":
+        assert sticky is not None
+        assert dirichlet is not None
+        name = "the best Dirichlet filter"
+        chosen, best = sticky, 0.0
+        for rival in [*rules.values(), dirichlet]:
+            if rival is dirichlet and not is_clear(small.gains(rival, sticky)):
+                continue
+            gains = objective.gains(rival, sticky)
+            if is_clear(gains) and gains[0].gain > best:
+                chosen, best = rival, gains[0].gain
+        rivals = rules | {name: dirichlet, "the best sticky filter": sticky}
+    else:
+        chosen, rivals = sticky or dirichlet, rules  # type: ignore[assignment]
+    if len(rows.sources) > 1:
+        paper = tuple((name, 0.5 if i else 1.0) for i, name in enumerate(rows.sources))
+        rivals = rivals | {
+            "the paper's weights, 1 and 0.5": best_half_life(small, paper, rows.step)
+        }
+    return Found(chosen, sticky, {n: c for n, c in rivals.items() if c != chosen}, small)
+
+
+def best_sticky(
+    objective: Objective, sources: tuple[str, ...], channel: bool | None = None
+) -> Candidate:
+    """Return the best sticky filter: all other sources alike first, then one after the other."""
+    reference, others = sources[0], sources[1:]
+    ways: list[Way] = [(None, 0.0)]
+    for name in (None,) if channel is False else CHANNELS:
+        ways += [(name, weight) for weight in WEIGHTS[1:]]
+
+    def candidate(reference_weight: float, chosen: dict[str, Way]) -> Candidate:
+        return _candidate("transitions", (reference, reference_weight), chosen)
+
+    def alike(reference_weight: float, way: Way) -> Candidate:
+        return candidate(reference_weight, dict.fromkeys(others, way))
+
+    alone = objective.best([alike(r, ways[0]) for r in REFERENCE_WEIGHTS])
+    if not others:
+        return alone
+    tried = {alike(1.0, way): (1.0, way) for way in ways}
+    for _, way in [tried[c] for c in objective.top(list(tried), REWEIGHTED)]:
+        tried |= {alike(r, way): (r, way) for r in REFERENCE_WEIGHTS[1:]}
+    best = objective.safest([alone, *tried], alone)
+    if best != alone and len(others) > 1:
+        r, way = tried[best]
+        chosen = dict.fromkeys(others, way)
+        for source in 2 * others:
+            choices = {candidate(r, {**chosen, source: other}): other for other in ways}
+            best = objective.safest(list(choices), alone)
+            chosen[source] = choices[best]
+    if channel is None:  # without channels only where that is clearly better
+        plain = objective.best([alike(1.0, (None, weight)) for weight in WEIGHTS[1:]])
+        best = plain if is_clear(objective.gains(plain, best)) else best
+    return best
+
+
+def faster_where_clear(objective: Objective, sticky: Candidate) -> Candidate:
+    """Return the filter with faster rates of change where they are clearly ahead."""
+    faster = sticky._replace(rate=FASTER * sticky.rate)
+    return faster if is_clear(objective.gains(faster, sticky), FASTER_GUARD) else sticky
+
+
+def is_clear(gains: Sequence[Gain], guard: float = GUARD) -> bool:
+    """Whether a gain is clear by every criterion."""
+    return all(gain > guard * error for gain, error in gains)
+
+
+def best_dirichlet(
+    objective: Objective, sources: tuple[str, ...], step: float, channel: bool | None = None
+) -> Candidate:
+    """Return the best Dirichlet filter, along its half-life and each other source in turn."""
+    reference, others = (sources[0], 1.0), sources[1:]
+    ways: list[Way] = []
+    for name in {None: (None, "em"), True: CHANNELS, False: (None,)}[channel]:
+        ways += [(name, weight) for weight in DIRICHLET_WEIGHTS if weight or not ways]
+    chosen: dict[str, Way] = dict.fromkeys(others, (ways[0][0], 0.1))
+
+    def candidate(chosen: dict[str, Way], half_life: float) -> Candidate:
+        steps = half_life * step
+        return _candidate("dirichlet", reference, chosen, steps, channel is True)
+
+    def best_decay() -> float:
+        return max(DIRICHLET_HALF_LIVES, key=lambda h: objective.mean(candidate(chosen, h)))
+
+    half_life = best_decay()
+    for source in others:
+        choices = {candidate({**chosen, source: other}, half_life): other for other in ways}
+        chosen[source] = choices[objective.best(list(choices))]
+    return candidate(chosen, best_decay())
+
+
+def best_half_life(
+    objective: Objective, beta: tuple[tuple[str, float], ...], step: float
+) -> Candidate:
+    """Return the Dirichlet filter of the best half-life for these weights."""
+    return objective.best([Candidate("dirichlet", beta, h * step) for h in DIRICHLET_HALF_LIVES])
+
+
+def search_one(objective: Objective, kind: str) -> Found:
+    """Search where all sources count as one."""
+    rows = objective.runner.rows
+
+    def alike(family: str, weight: float = 1.0, steps: float | None = None) -> Candidate:
+        beta = tuple((name, weight) for name in rows.sources)
+        return Candidate(family, beta, None if steps is None else steps * rows.step)
+
+    raw = alike("raw")
+    families: dict[str, Sequence[Candidate]] = {
+        "the best Ema": [alike("ema", 1.0, h) for h in HALF_LIVES],
+        "the best Dirichlet filter": [alike("dirichlet", 1.0, h) for h in HALF_LIVES],
+        "the best sticky filter": [
+            alike("stay", weight, h) for h in HALF_LIVES for weight in WEIGHTS[1:]
+        ],
+    }
+    wanted = {"sticky": "the best sticky filter", "dirichlet": "the best Dirichlet filter"}
+    best = {"Raw": raw} | {
+        name: objective.safest(candidates, raw)
+        for name, candidates in families.items()
+        if kind == "auto" or name in ("the best Ema", wanted[kind])
+    }
+    sticky = best.get("the best sticky filter")
+    chosen = best[wanted[kind]] if kind in wanted else objective.safest(list(best.values()), raw)
+    return Found(chosen, sticky, {n: c for n, c in best.items() if c != chosen}, objective)
+
+
+def _candidate(
+    family: str,
+    reference: tuple[str, float],
+    others: dict[str, Way],
+    half_life: float | None = None,
+    keep: bool = False,
+) -> Candidate:
+    """Return a candidate; a source without weight needs no channel, unless it is to be kept."""
+    beta = (reference, *((name, weight) for name, (_, weight) in others.items()))
+    channel = tuple(
+        (name, way) for name, (way, weight) in others.items() if way and (weight or keep)
+    )
+    return Candidate(family, beta, half_life, channel)
+
+
+class Limits(NamedTuple):
+    """What a filter must not exceed; None where it does not matter.
+
+    Attributes
+    ----------
+    changes : float or None
+        Changes of class an hour.
+    delay : float or None
+        In time units.
+    """
+
+    changes: float | None
+    delay: float | None
+
+    @classmethod
+    def of(cls, max_changes_per_hour: object, max_delay: object) -> Limits:
+        """Check what was given."""
+        changes: Any = max_changes_per_hour
+        number = isinstance(changes, NUMBER) and not isinstance(changes, bool)
+        if changes is not None and not (number and 0 <= changes < math.inf):
+            rule = "it must be a number, 0 or more"
+            raise ArgumentError("max_changes_per_hour", changes, rule=rule)
+        delay = None if max_delay is None else duration("max_delay", max_delay)
+        if delay is not None and not 0 <= delay < math.inf:
+            raise ArgumentError("max_delay", max_delay, rule="it must be 0 or more, and finite")
+        return cls(None if changes is None else float(changes), delay)
+
+    def __bool__(self) -> bool:
+        return self != (None, None)
+
+    def excess(self, effect: Effect) -> float:
+        """Return how many times too often a filter changes, or too late; 1 where neither."""
+        ratios = [1.0]
+        if self.changes is not None:
+            ratios.append((effect.changes_per_hour + 1) / (self.changes + 1))
+        if self.delay is not None and not math.isnan(effect.delay):
+            ratios.append((effect.delay + 1) / (self.delay * ROUNDING + 1))
+        return max(ratios)
+
+    def in_words(self, effect: Effect | None, in_seconds: bool) -> str:
+        """Return the limits, or what a filter has of what is limited."""
+        most = "" if effect else "at most "
+        parts = []
+        if self.changes is not None:
+            changes = effect.changes_per_hour if effect else self.changes
+            parts.append(f"{most}{changes:.3g} changes an hour")
+        if self.delay is not None:
+            delay = effect.delay if effect else self.delay
+            parts.append(f"a delay of {most}{delay:.3g}{' s' * in_seconds}")
+        return " and ".join(parts)
+
+
+def within(
+    limits: Limits,
+    found: Found,
+    objective: Objective,
+    kind: str,
+    measure: Callable[[Candidate], Effect],
+) -> tuple[Found, Effect, str]:
+    """Return the best candidate that keeps to the limits, by the criterion; or the closest.
+
+    With it come its effect and what to say of the limits. A simple rule is returned where no filter
+    of the chosen family keeps to them.
+    """
+    free = found.chosen
+    effects = {free: measure(free)}
+    seconds = effects[free].in_seconds
+    limit = limits.in_words(None, seconds)
+    if limits.excess(effects[free]) <= 1:
+        return found, effects[free], f"It keeps to the limit, {limit}, at no cost."
+    judge = found.small if free.family == "dirichlet" else objective
+    best = [c for c in (free, found.sticky) if c is not None and c.family not in RULES]
+    scores = {trial.candidate: trial.score for trial in judge.table()}
+    scores |= {c: judge.mean(c) for c in (_faster(c, pace) for c in best for pace in PACES)}
+    families = {c.family for c in (free, *best)}
+    allowed = families | set(RULES if kind == "auto" else ())
+    ranked = sorted(scores, key=lambda c: (c.family not in families, -scores[c]))
+    for candidate in (c for c in ranked if c.family in allowed):
+        effects[candidate] = measure(candidate)
+        if limits.excess(effects[candidate]) <= 1:
+            break
+    chosen = min(effects, key=lambda c: limits.excess(effects[c]))
+    effect = effects[chosen]
+    has, text = limits.in_words(effect, seconds), f"It keeps to the limit, {limit}."
+    if limits.excess(effect) > 1:
+        text = f"The limit, {limit}, is exceeded: it has {has}."
+        more = ["more changes"] * (limits.changes is not None)
+        more += ["a longer delay"] * (limits.delay is not None)
+        warnings.warn(
+            f"nothing that was tried has {limit}; the closest, chosen, has {has}. Allow "
+            f"{' or '.join(more)}.",
+            stacklevel=5,
+        )
+    rivals = {f"no limit, {limits.in_words(effects[free], seconds)}": free}
+    rivals |= {name: c for name, c in found.rivals.items() if c not in (chosen, free)}
+    return found._replace(chosen=chosen, rivals=rivals), effect, text
+
+
+def _faster(candidate: Candidate, times: float) -> Candidate:
+    """Return a filter whose memory is so many times as short."""
+    if candidate.half_life is None:
+        return candidate._replace(rate=candidate.rate * times)
+    return candidate._replace(half_life=candidate.half_life / times)

@@ -1,0 +1,133 @@
+"""What was chosen and what it does, as a table that one scans; `_explanation` has the sentences."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from collections.abc import Callable
+from typing import Any
+
+from ..filters import StickyFilter
+from .candidates import WINDOW, Candidate
+from .criterion import LABELS
+from .effect import Effect
+from .event_effect import EventEffect
+from .explanation import in_words, rate_in_words, rate_unit, weights_in_words
+from .streams_needed import Rival
+
+WIDTH = 80
+_KINDS = {
+    "transitions": "sticky (HMM), estimated transitions",
+    "stay": "sticky (HMM)",
+    "dirichlet": "Dirichlet",
+    "raw": "none: the predictions as they are",
+    "mean": f"mean of {WINDOW} predictions",
+    "vote": f"majority of {WINDOW} predictions",
+    "ema": "exponential average",
+    "hold": "last prediction of {reference!r}",
+}
+_CHOSEN_BY = {"duration": "by class", "labels": "by labels", "suggestion": "suggested"}
+_RIVALS: dict[str, Callable[[Rival], bool]] = {
+    "Better than": lambda rival: rival.clear and rival.gain > 0,
+    "About equal to": lambda rival: not rival.clear,
+    "Worse than": lambda rival: rival.clear and rival.gain < 0,
+}
+
+
+def summarise(tuned: Any, name: str | None = None) -> str:
+    """Return the table of a `Tuned` chain; `name` is that of the file of the recordings."""
+    effect, events = tuned.effect, tuned.event_effect
+    rows = [("Filter", filter_in_words(tuned))]
+    if tuned.criterion == LABELS:
+        rows.append(("Chosen", "using the labels"))
+    if tuned.candidate is not None and len(tuned.beta) > 1:
+        rows.append(("Weights", weights_in_words(tuned.candidate)))
+    if tuned.assumptions is not None and tuned.assumptions.thinned:
+        rows.append(
+            ("Reference", f"{tuned.reference}, at one step in {tuned.assumptions.every:.3g}")
+        )
+    if effect is not None and effect.time:
+        rows.append(("Switches", _switches(effect)))
+    if events is not None:
+        rows += _events(events)
+    if effect is not None:
+        for title, holds in _RIVALS.items():
+            names = [rival.name for rival in tuned.rivals if holds(rival)]
+            rows += [(title, "; ".join(names))] * bool(names)
+            if names and title == "Better than":
+                rows.append(("", "each by more than 2 standard errors"))
+    lines = [] if effect is None or not effect.streams else [_recordings(effect, name), ""]
+    column = max(len(title) for title, _ in rows) + 2
+    for title, text in rows:
+        first, *rest = textwrap.wrap(text, WIDTH - column, break_long_words=False)
+        lines += [f"{title:<{column}}{first}", *(" " * column + line for line in rest)]
+    return "\n".join(lines)
+
+
+def filter_in_words(tuned: Any) -> str:
+    """Return the kind of filter, and how long a class lasts by it or how long it remembers."""
+    if tuned.by_label:
+        kinds = [_kind(one.candidate, tuned) for one in tuned.by_label.values() if one.candidate]
+        each = f"one for each of {len(tuned.by_label)} labels"
+        return f"{', '.join(dict.fromkeys(kinds))}; {each}"
+    f = tuned.filter()
+    if tuned.candidate is None:
+        return repr(f)
+    in_seconds = tuned.effect is not None and tuned.effect.in_seconds
+    words = _kind(tuned.candidate, tuned)
+    if isinstance(f, StickyFilter):
+        low, high = (in_words(time, in_seconds, 2) for time in (f._dwell.min(), f._dwell.max()))
+        span = high if low == high else f"{low.removesuffix(high.lstrip('0123456789.'))} to {high}"
+        return f"{words}, dwell {span}"
+    half_life = tuned.candidate.half_life
+    return words if half_life is None else f"{words}, half-life {in_words(half_life, in_seconds)}"
+
+
+def _kind(candidate: Candidate, tuned: Any) -> str:
+    return _KINDS[candidate.family].format(reference=tuned.reference)
+
+
+def _recordings(effect: Effect, name: str | None) -> str:
+    """Return what it was chosen on."""
+    parts = [f"{effect.streams} stream{'s' * (effect.streams != 1)}"]
+    parts += [in_words(effect.time, True)] * effect.in_seconds
+    parts.append(f"{effect.predictions:,} predictions")
+    times = "read as seconds" if effect.in_seconds else "do not look like seconds"
+    return f"{'' if name is None else name + '   '}{', '.join(parts)} (times {times})"
+
+
+def _switches(effect: Effect) -> str:
+    unit, per = _rate(effect, effect.changes_before)
+    rates = [rate_in_words(n * per) for n in (effect.changes_before, effect.changes_after)]
+    late = "" if math.isnan(effect.delay) else f", {_late(effect)} behind a change"
+    return f"{rates[0]} -> {rates[1]} {unit}{late}"
+
+
+def _events(effect: EventEffect) -> list[tuple[str, str]]:
+    unit, per = _rate(effect, max(effect.argmax_live, effect.argmax_offline))
+    how = _CHOSEN_BY[effect.chosen_by]
+    if effect.duration is not None:
+        how = in_words(effect.duration, effect.in_seconds)
+    text = f"{rate_in_words(effect.live * per)} {unit}"
+    if not math.isnan(effect.delay):
+        text += f", confirmed about {_late(effect)} after they end"
+    if effect.by_labels is not None:
+        text += f", F1@50 {effect.by_labels[0].f1:.1%}"
+    rows = [(f"Events ({how})", text)]
+    if effect.half is not None and effect.double is not None:
+        half, double = (rate_in_words(n * per) for n in (effect.half, effect.double))
+        rows.append(("", f"half the duration: {half} {unit}; double: {double}"))
+    return rows
+
+
+def _rate(effect: Effect | EventEffect, count: int) -> tuple[str, float]:
+    unit, per = rate_unit(effect, count)
+    return {"an hour": "per hour", "a day": "per day"}.get(unit, unit), per
+
+
+def _late(effect: Effect | EventEffect) -> str:
+    if math.isinf(effect.delay):
+        return "very long"
+    if not effect.in_seconds:
+        return f"{effect.delay_rows:.0f} rows"
+    return in_words(effect.delay, True)

@@ -1,0 +1,433 @@
+"""Tuning without labels: the settings whose classes fit best what the reference predicts later.
+
+There are no labels, but a class lasts. So what the best classifier, the *reference*, predicts after
+a row tells of the class in that row. Its past predictions cannot judge: the filter has seen them.
+From its predictions the class shares and transitions are estimated, and how likely they are in
+each class; from the predictions of the other sources near them, what those confuse. The settings
+that predict the classes in which the future is likely are chosen, and a simple rule where it is
+clearly better. A single source judges itself, with predictions so much later that its errors have
+faded.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import timedelta
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from ..engine import Recording, expected
+from ..errors import names_keywords
+from ..events import Duration
+from ..inputs import at_reliability
+from ..pipeline import Channel
+from ..policy import Policy
+from .candidates import Candidate, Runner, rule
+from .criterion import by_labels, by_target, future_target, later_target, target_after_next
+from .effect import Effect, Effects, require_seconds
+from .event_duration import EventDurations
+from .event_rule import with_event_rule
+from .expected_events import Calls, estimate_calls
+from .explanation import HIGH_CORRELATION, Assumptions, explain, temperatures_in_words
+from .folds import (
+    MIN_PREDICTIONS,
+    as_list,
+    count_predictions,
+    find_reference,
+    median_step,
+    without_silent,
+)
+from .label_tuning import LabelTuning
+from .memory import estimate_memory
+from .model import MIN_AGREEMENT, EstimatedModel, agreement, estimate_model, mean_shares, tempered
+from .objective import Objective, Progress
+from .passes import Passes
+from .result import Tuned
+from .rows import LABEL_RELIABILITY, JoinedRows, concatenate
+from .search import Found, Limits, search_one, search_several, within
+from .streams_needed import Rival
+from .temperature import with_temperatures
+from .thinning import steps_between_calls, thin
+
+
+def tuned_as(
+    model: EstimatedModel,
+    classes: tuple[str, ...],
+    candidate: Candidate,
+    reference: str,
+    criterion: str,
+    label_sources: Sequence[str] = (),
+    **more: Any,
+) -> Tuned:
+    """Return the chain of a candidate, with what is known of it."""
+    channels: dict[str, Channel | None] = dict.fromkeys(dict(candidate.beta))
+    channels |= candidate.channels(model)
+    channels |= {name: for_labels(channels.get(name), len(classes)) for name in label_sources}
+    return Tuned(
+        candidate.filter(model, classes),
+        beta=dict(candidate.beta),
+        channel=channels,
+        reference=reference,
+        candidate=candidate,
+        criterion=criterion,
+        **more,
+    )
+
+
+def for_labels(channel: Channel | None, classes: int) -> Channel:
+    """Return the channel that makes of a label what another makes of its probabilities.
+
+    So what runs is what was tuned, wherever it runs. A label is a one-hot row, of which a channel
+    takes a column of its matrix; the prior undoes that it normalises the rows.
+    """
+    probs = at_reliability(np.eye(classes), np.ones(classes, bool), LABEL_RELIABILITY)
+    if channel is None:
+        return Channel(probs)
+    likelihoods = Channel(channel.matrix).apply(probs).T
+    return Channel(likelihoods, channel.prior * likelihoods.sum(axis=1))
+
+
+def untuned(
+    recordings: Sequence[Recording], reference: str, every: int | None, limited: bool
+) -> Tuned:
+    """Return the last prediction of the reference, or of the only source, with a warning.
+
+    What smooths is nearly that, too: it has no memory of the only source, and among several that
+    of the reference's last call and of its next one.
+    """
+    called = thin(recordings, reference, every).recordings
+    count = count_predictions(called, reference)
+    sources = tuple(
+        dict.fromkeys([reference, *(name for rec in recordings for name in rec.sources)])
+    )
+    more = f"record {MIN_PREDICTIONS - count} more"
+    if count >= MIN_PREDICTIONS:
+        more = "record longer streams, so that later predictions can judge"
+    why = (
+        f"there are {count} predictions of {reference!r}; tuning needs at least "
+        f"{MIN_PREDICTIONS} at the rate at which it will be called: {more}. Until then, the safe "
+        f"settings are the last prediction of {reference!r}, unfiltered"
+        f"{', and the limits were not looked at' * limited}."
+    )
+    warnings.warn(why, stacklevel=5)
+    step, K = median_step(called), len(recordings[0].classes)
+    model = EstimatedModel(np.full(K, 1 / K), np.full(K, 1 / K), None, {})
+    held = rule("hold" if len(sources) > 1 else "raw", sources, step)
+    alone = tuple((name, float(name == reference)) for name in sources)
+    memory = step / 30
+    if len(sources) > 1:
+        memory = median_step([rec._take(rec.source == reference) for rec in called])
+    classes = recordings[0].classes
+    smoother = tuned_as(model, classes, Candidate("stay", alone, memory), reference, "nothing")
+    known: Any = {"explanation": why, "smoother": smoother}
+    return tuned_as(model, classes, held, reference, "nothing", **known)
+
+
+Kind = Literal["auto", "dirichlet", "sticky"]
+KINDS = ("auto", "sticky", "dirichlet")
+ONE_SOURCE_POWER = 0.25
+"""The prior of the sticky filter is the shares to this power, where all sources count as one."""
+EXPECTED = {"auto": 80, "sticky": 40, "dirichlet": 40}
+"""About how many candidates are tried."""
+
+
+@names_keywords
+def tune(
+    recordings: Recording | Iterable[Recording] | Mapping[Any, Recording] | Any,
+    filter: Kind = "auto",  # noqa: A002
+    reference: str | None = None,
+    *,
+    every: int | None = None,
+    budget: float | None = None,
+    policy: Policy | None = None,
+    channel: bool | None = None,
+    labels: bool = False,
+    max_changes_per_hour: float | None = None,
+    max_delay: float | str | timedelta | None = None,
+    event_duration: Duration | Mapping[str, Duration] | None = None,
+    columns: Mapping[str, str] | None = None,
+    scores: str = "probabilities",
+    unit: str | None = None,
+    progress: Progress | None = None,
+) -> Tuned:
+    """Choose a filter, the sources' weights and their channels, without labels.
+
+    Parameters
+    ----------
+    recordings : Recording, or several, or a mapping to them, or a dataframe
+        One per stream, all of the same classes. A dataframe is read by `recordings`, which has
+        more options. Of several labels at once, with
+        independent scores, each is tuned by itself; those with little data are tuned together.
+    filter : {"auto", "dirichlet", "sticky"}
+        The family of filters; "auto" is the sticky filter, or another filter or a simple rule where
+        that is clearly better.
+    reference : str, optional
+        The best source. By default, the one with by far the fewest predictions.
+    every : int, optional
+        Steps from one call of the reference to the next, as it will be called. Recordings that have
+        it more often are thinned. By default they are taken as they are; where the reference is
+        at more than half of the times of the others, it is 12.
+    budget : float, optional
+        Instead of every: the share of the steps at which the reference will be called.
+    policy : Policy, optional
+        Instead of every: the `Periodic` or `Adaptive` that will call the reference.
+    channel : bool, optional
+        Whether the predictions of the other sources go through their channels. By default, a sticky
+        filter has them, and a Dirichlet filter where they help.
+    labels : bool, default False
+        Choose by the labels of the recordings: the filter by its accuracy, and the rule for events
+        by F1@50 (see `metrics.event_scores`), where no `event_duration` is given.
+    max_changes_per_hour : float, optional
+        A limit: the filtered class, or each label, may change at most so often, on these
+        recordings, whose times are seconds. The best filter that keeps to it is chosen. If none
+        does, the closest is, and a warning says what it has.
+    max_delay : float, str or timedelta, optional
+        A limit: once the predictions change class, the filter must follow within this time:
+        ``"30s"``, a timedelta, or a number in the unit of the times.
+    event_duration : float, str, timedelta, or mapping of every class to one, optional
+        How long an event usually lasts: ``"15min"``, a timedelta, or a number in the unit of the
+        times; of several labels at once, how long one is on. It sets the rule for events, so that
+        there are as many on these recordings as the time of each class by its duration leads to
+        expect. With a duration for each class, costs are in the same ratio as durations, and the
+        number of all events is matched. If in doubt, give a shorter one.
+    columns, scores, unit
+        Of a dataframe, as in `recordings`.
+    progress : callable, optional
+        Called with the share of the work that is done, 0 to 1.
+
+    Returns
+    -------
+    Tuned
+        With fewer than 40 predictions of the reference, whatever `filter` is: its last
+        prediction, unfiltered, and a warning.
+
+    Examples
+    --------
+    >>> from classfilter import metrics, simulate
+    >>> day = simulate("capture24", hours=8.0)
+    >>> tuned = tune(day.recording(), reference="strong")
+    >>> tuned.reference, tuned.criterion
+    ('strong', 'future predictions')
+    >>> round(metrics.accuracy(day.truth, tuned.run(day.recording())), 2) > 0.8
+    True
+    """
+    several = as_list(recordings, columns=columns, scores=scores, unit=unit)
+    if filter not in KINDS:
+        raise ValueError(f"filter is {filter!r}; it must be one of {', '.join(KINDS)}")
+    limits = Limits.of(max_changes_per_hour, max_delay)
+    best = find_reference(several, reference)
+    durations = EventDurations.of(event_duration, several[0].classes)
+    several, silent = without_silent(several)
+    if silent:
+        warnings.warn(
+            f"sources without any prediction: {', '.join(map(repr, silent))}. They get no weight; "
+            "leave their rows out.",
+            stacklevel=3,
+        )
+    with_reference = [rec for rec in several if rec.observed(best).any()]
+    if labels and all(rec.label is None or (rec.label < 0).all() for rec in with_reference):
+        raise ValueError(
+            f"labels is True, but no recording with predictions of {best!r} has a label; leave it "
+            "out"
+        )
+    rate = steps_between_calls(every, budget, policy, median_step(several))
+    how = rate, channel, labels, max_changes_per_hour, max_delay
+    if several[0].independent:
+
+        def tune_lanes(lanes: list[Recording]) -> Tuned:
+            return _tune_classes(lanes, filter, best, *how)
+
+        by_label = LabelTuning(several, best, tune_lanes, every=rate, labels=labels)
+        result = by_label.result(limits.changes, progress)
+    else:
+        result = _tune_classes(several, filter, best, *how, progress)
+    return with_event_rule(result, thin(several, best, rate).recordings, durations, labels)
+
+
+def _tune_classes(
+    several: list[Recording],
+    filter: Kind,  # noqa: A002
+    best: str,
+    rate: int | None,
+    channel: bool | None,
+    labels: bool,
+    max_changes_per_hour: float | None,
+    max_delay: float | str | timedelta | None,
+    progress: Progress | None = None,
+) -> Tuned:
+    """Return the chain of classes that exclude each other, without a rule for events."""
+    limits = Limits.of(max_changes_per_hour, max_delay)
+    prepared = prepare(several, best, every=rate, labels=labels)
+    if prepared is None:
+        return untuned(several, best, rate, bool(limits))
+    if not prepared.several and len(prepared.rows.sources) > 1:
+        warnings.warn(
+            f"successive predictions of {best!r} agree hardly more than by chance: the class "
+            "changes between them, and they cannot judge. All sources count as one. Record with "
+            f"more predictions of {best!r}.",
+            stacklevel=4,
+        )
+    correlation = prepared.assumptions.error_correlation
+    if prepared.several and not labels and correlation >= HIGH_CORRELATION:
+        warnings.warn(
+            f"errors of {best!r} last: their correlation is about {correlation:.1f} from one "
+            "prediction to the next, so it judges others by its own errors. Check the choice on a "
+            "few labelled streams, with compare.",
+            stacklevel=4,
+        )
+    found = _search(prepared, filter, channel, progress)
+    model = prepared.objective.runner.model
+    effects = Effects(prepared.recordings, prepared.rows, model)
+
+    def measure(candidate: Candidate) -> Effect:
+        return effects.measure(_chain(prepared, candidate))
+
+    if not limits:
+        result = _result(prepared, found, measure(found.chosen))
+    else:
+        given = {"max_changes_per_hour": max_changes_per_hour, "max_delay": max_delay}
+        for name, value in given.items():
+            if value is not None:
+                require_seconds(name, value, effects.in_seconds, prepared.rows.step)
+        found, effect, text = within(limits, found, prepared.objective, filter, measure)
+        result = _result(prepared, found, effect, text)
+    if progress is not None:
+        progress(1.0)
+    usual, stuck = expected(result, prepared.recordings)
+    for source, verdict in stuck.items():
+        warnings.warn(
+            f"source {source!r}: {verdict}. It cannot tell the classes apart: check it, or leave "
+            "its rows out.",
+            stacklevel=4,
+        )
+    return result.expecting(usual)
+
+
+class Prepared(NamedTuple):
+    """Streams with their model and criterion, ready for candidates to be tried.
+
+    Attributes
+    ----------
+    recordings : list of Recording
+        The streams, with the reference at the rate at which it will be called.
+    rows : JoinedRows
+        The observations.
+    objective : Objective
+        What is maximised.
+    assumptions : Assumptions
+        What it rests on.
+    assumed : bool
+        Whether the rate of calls was assumed.
+    several : bool
+        Whether the reference judges others; or else all sources count as one.
+    calls : Calls
+        How often the class changes between calls of the reference, and how far its errors last.
+    """
+
+    recordings: list[Recording]
+    rows: JoinedRows
+    objective: Objective
+    assumptions: Assumptions
+    assumed: bool
+    several: bool
+    calls: Calls
+
+
+def prepare(
+    recordings: Sequence[Recording],
+    reference: str,
+    *,
+    every: int | None = None,
+    labels: bool = False,
+    min_predictions: int = MIN_PREDICTIONS,
+) -> Prepared | None:
+    """Estimate the model and the criterion; None where there is too little data."""
+    thinned = thin(recordings, reference, every)
+    rows = concatenate(thinned.recordings, reference)
+    if 0.5 ** (1 / rows.step) == 0:
+        raise ValueError(
+            f"recordings: {rows.step:.3g} time units from row to row are too few; give times in a "
+            "smaller unit, such as seconds"
+        )
+    passes, agreed = Passes(rows), agreement(rows)
+    several = len(rows.sources) > 1 and agreed >= MIN_AGREEMENT
+    # Where the reference cannot judge, the rows of all sources do.
+    counted = rows.of_reference if several or len(rows.sources) == 1 else rows.source >= 0
+    if counted.sum() < min_predictions or rows.of_reference.sum() < 2:
+        return None
+    if several:
+        model = estimate_model(rows, passes)
+    else:
+        shares = mean_shares(rows.probs)
+        model = EstimatedModel(shares, tempered(shares, ONE_SOURCE_POWER), None, {})
+    if labels:
+        criteria = [by_labels(rows)]
+    elif several:
+        target = future_target(rows, passes, model)
+        later = target_after_next(rows, model, target)
+        criteria = [by_target(rows, target), by_target(rows, later)]
+    else:
+        memory = estimate_memory(rows, model.shares)
+        criteria = [by_target(rows, *later_target(rows, passes, model.shares, memory))]
+        if not criteria[0].judged.any():
+            return None
+    calls = estimate_calls(rows)
+    assumptions = Assumptions(thinned.every, thinned.thinned, agreed, calls.error_correlation)
+    objective = Objective(Runner(rows, passes, model), criteria)
+    how = thinned.assumed, several, calls
+    return Prepared(thinned.recordings, rows, objective, assumptions, *how)
+
+
+def choose(prepared: Prepared, kind: Kind, channel: bool | None = None) -> Tuned:
+    """Return the best filter of a kind; what it does on the recordings is not measured."""
+    return _result(prepared, _search(prepared, kind, channel))
+
+
+def _search(
+    prepared: Prepared, kind: Kind, channel: bool | None, progress: Progress | None = None
+) -> Found:
+    objective, done = prepared.objective, 0
+
+    def report() -> None:
+        nonlocal done
+        done += 1
+        if progress is not None:
+            progress(done / max(EXPECTED[kind], done + 1))
+
+    objective.on_new = report
+    found = search_several(objective, kind, channel) if prepared.several else None
+    return found or search_one(objective, kind)
+
+
+def _chain(prepared: Prepared, candidate: Candidate, **more: Any) -> Tuned:
+    """Return the chain of a candidate."""
+    rows, objective = prepared.rows, prepared.objective
+    parts = rows.classes, candidate, rows.reference, objective.criteria[0].name
+    return tuned_as(objective.runner.model, *parts, rows.label_sources, **more)
+
+
+def _result(
+    prepared: Prepared, found: Found, effect: Effect | None = None, limit: str = ""
+) -> Tuned:
+    rows, objective = prepared.rows, prepared.objective
+    chosen, rivals = found.chosen, []
+    for name, rival in found.rivals.items():
+        judge = found.small if "dirichlet" in (chosen.family, rival.family) else objective
+        streams, gain = judge.runner.rows.streams, judge.gain_over_streams(chosen, rival)
+        rivals.append(Rival.of(name, gain, streams))
+    judge = found.small if chosen.family == "dirichlet" else objective
+    score = judge.mean(chosen), judge.error(chosen)
+    criterion = objective.criteria[0].name
+    smoother = None
+    if chosen.family not in ("transitions", "stay", "dirichlet") and found.sticky is not None:
+        smoother = _chain(prepared, found.sticky)
+    known: Any = {"table": objective.table(), "rivals": rivals, "effect": effect}
+    known |= {"assumptions": prepared.assumptions, "smoother": smoother}
+    known["calls"] = prepared.calls if prepared.several else None
+    one = not prepared.several
+    tuned = _chain(prepared, chosen, **known)
+    tuned = with_temperatures(tuned, prepared.recordings, rows.observed, one)
+    facts = rows, chosen, criterion, score, rivals, prepared.assumptions, prepared.assumed, one
+    return tuned.having(explanation=explain(*facts, effect, limit, temperatures_in_words(tuned)))

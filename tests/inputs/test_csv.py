@@ -1,0 +1,244 @@
+"""CSV as it exists: separators, decimal commas, quotes, line ends, encodings, compression.
+
+Python's csv and gzip modules and pandas are the independent writers and readers.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import random
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import classfilter as cf
+from classfilter.inputs.csv import find_dialect
+from classfilter.inputs.table_file import TableFile
+
+ROWS = [[0.0, "ann", 0.9, 0.1], [5.0, "ann", 0.25, 0.75], [7.5, "bob", 0.5, 0.5]]
+HEADER = ["time", "stream", "p_a", "p_b"]
+AB = cf.DirichletFilter(["a", "b"], half_life=60.0)
+
+
+def written(
+    rows: list[list[Any]] | None = None,
+    separator: str = ",",
+    mark: str = ".",
+    line_end: str = "\n",
+    quoting: Any = csv.QUOTE_MINIMAL,
+    header: list[str] | None = None,
+) -> bytes:
+    """A table as Python's csv module writes it."""
+    file = io.StringIO(newline="")
+    writer = csv.writer(file, delimiter=separator, lineterminator=line_end, quoting=quoting)
+    writer.writerow(header or HEADER)
+    for row in ROWS if rows is None else rows:
+        writer.writerow([str(x).replace(".", mark) if isinstance(x, float) else x for x in row])
+    return file.getvalue().encode()
+
+
+def read(data: bytes, folder: Path, name: str = "day.csv", **how: Any) -> pl.DataFrame:
+    path = folder / name
+    path.write_bytes(data)
+    return cf.read_table(path, **how)
+
+
+def filtered(data: bytes, folder: Path, name: str = "day.csv", out: str = "out.csv") -> list[Any]:
+    """The results for a file: numbers of the columns p_a and f_a."""
+    (folder / name).write_bytes(data)
+    cf.filter_file(folder / name, folder / out, AB)
+    df = cf.read_table(folder / out)
+    return [df[column].to_list() for column in ("time", "stream", "p_a", "f_a")]
+
+
+DIALECTS = [(",", "."), (";", "."), (";", ","), ("\t", "."), ("\t", ","), ("|", "."), ("|", ",")]
+CELLS = st.text(st.characters(codec="utf-8", exclude_categories=["Cs", "Cc"]), max_size=8)
+NUMBERS = st.floats(-1e6, 1e6).map(lambda x: float(f"{x:.6f}"))
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    dialect=st.sampled_from(DIALECTS),
+    line_end=st.sampled_from(["\n", "\r\n"]),
+    quoting=st.sampled_from([csv.QUOTE_MINIMAL, csv.QUOTE_ALL]),
+    bom=st.booleans(),
+    rows=st.lists(st.tuples(NUMBERS, CELLS, NUMBERS, NUMBERS), min_size=1, max_size=6),
+)
+def test_any_dialect_reads_back(
+    dialect: tuple[str, str],
+    line_end: str,
+    quoting: Any,
+    bom: bool,
+    rows: list[tuple[Any, ...]],
+    tmp_path: Path,
+) -> None:
+    separator, mark = dialect
+    cells = [[t, f"x{name}", p, q] for t, name, p, q in rows]  # an empty cell would be no name
+    data = written(cells, separator, mark, line_end, quoting)
+    df = read(b"\xef\xbb\xbf" * bom + data, tmp_path)
+    assert df.columns == HEADER
+    assert [list(row) for row in df.rows()] == cells
+    expected = pd.read_csv(
+        io.BytesIO(data), sep=separator, decimal=mark, lineterminator=None, keep_default_na=False
+    )
+    assert df["p_a"].to_list() == pytest.approx(expected["p_a"].tolist(), rel=1e-15)
+
+
+@pytest.mark.parametrize(("separator", "mark"), DIALECTS)
+@pytest.mark.parametrize("line_end", ["\n", "\r\n"])
+@pytest.mark.parametrize("out", ["out.csv", "out.tsv", "out.parquet", "out.csv.gz"])
+def test_filter_file_reads_them_too(
+    separator: str, mark: str, line_end: str, out: str, tmp_path: Path
+) -> None:
+    expected = cf.filter_table(pl.DataFrame(ROWS, schema=HEADER, orient="row"), AB)
+    time, stream, p, f = filtered(written(None, separator, mark, line_end), tmp_path, out=out)
+    assert (time, stream, p) == ([0.0, 5.0, 7.5], ["ann", "ann", "bob"], [0.9, 0.25, 0.5])
+    assert f == expected["f_a"].to_list()
+
+
+def test_results_have_commas_and_points(tmp_path: Path) -> None:
+    """Of a file with semicolons and decimal commas too; a column of no use stays as it is."""
+    data = written([[0.5, "ann", 1.0, 0.0, "6,5"]], ";", ",", header=[*HEADER, "note"])
+    filtered(data, tmp_path)
+    (row,) = csv.DictReader((tmp_path / "out.csv").read_text().splitlines())
+    assert list(row.values())[:5] == ["0.5", "ann", "1.0", "0.0", "6,5"]
+    assert float(row["f_a"]) + float(row["f_b"]) == pytest.approx(1.0)
+    filtered(data, tmp_path, out="out.tsv")
+    assert pd.read_csv(tmp_path / "out.tsv", sep="\t")["f_a"].tolist() == [float(row["f_a"])]
+
+
+def test_the_decimal_mark_is_that_of_all_parts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whole numbers agree with both; the first number with another mark is named."""
+    monkeypatch.setattr("classfilter.inputs.table_file.ROWS_AT_ONCE", 4)
+    rows = [[t, "ann", 1, 0] for t in range(10)] + [[11.5, "ann", 0.5, 0.5]] * 9
+    assert filtered(written(rows, ";", ","), tmp_path)[0][-1] == 11.5
+    data = written(rows, ";", ",") + b"12;ann;0.5;0.5\n"
+    with pytest.raises(cf.RowError, match=r"p_a in row 19 \(line 21\) is '0.5'; other numbers ha"):
+        filtered(data, tmp_path)
+    with pytest.raises(cf.RowError, match=r"column p_a in row 19 is '0.5'; other numbers have de"):
+        read(data, tmp_path)
+    data = written(rows, ";") + b"12;ann;0,5;0,5\n"
+    with pytest.raises(cf.RowError, match=r"is '0,5'; other numbers have decimal points: write"):
+        filtered(data, tmp_path)
+
+
+def test_decimal_commas_in_columns_of_any_name(tmp_path: Path) -> None:
+    df = read(b"time;note;walk;n\n0;1,5;0,5;7\n", tmp_path)
+    assert df.row(0) == (0, 1.5, 0.5, 7)
+
+
+@pytest.mark.parametrize("cell", ["1.000,5", "0,5x", "1,2,3", ","])
+def test_what_is_no_number_is_named(cell: str, tmp_path: Path) -> None:
+    data = written([[0.5, "ann", 0.5, 0.5], [1.5, "ann", cell, 0.5]], ";", ",")
+    with pytest.raises(cf.RowError, match=r"column p_a in row 1 \(line 3\) is .*must hold numbers"):
+        filtered(data, tmp_path)
+    with pytest.raises(cf.RowError, match="column p_a in row 1 is"):
+        cf.recordings(read(data, tmp_path))
+
+
+def test_decimal_commas_need_another_separator(tmp_path: Path) -> None:
+    data = b'time,p_a,p_b\n0,"0,5","0,5"\n'
+    with pytest.raises(cf.RowError, match=r"column p_a in row 0 \(line 2\) is '0,5'; it must hold"):
+        filtered(data, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("header", "separator"),
+    [
+        ("time,p_a,p_b", ","),
+        ("time;p_a;p_b", ";"),
+        ("time\tp_a, b\tp_c", "\t"),
+        ("time,p_a;b,p_c|d", ","),
+        ('time;"p_a,b";p_c', ";"),
+        ('"time","p_a;b","p_c"', ","),
+        ("Time|p_a,b|p_c", "|"),
+        ("time", ","),
+        ('id;"a,b"', ";"),
+    ],
+)
+def test_the_separator_is_found(header: str, separator: str, tmp_path: Path) -> None:
+    path = tmp_path / "day.csv"
+    path.write_text(header + "\n")
+    assert find_dialect(path, "day.csv").separator == separator
+
+
+@pytest.mark.parametrize("header", ["id,a;b", "time,x;time", "a\tb,c"])
+def test_a_separator_that_cannot_be_found_is_asked_for(header: str, tmp_path: Path) -> None:
+    with pytest.raises(cf.ArgumentError, match=r"may separate the columns of .*day.csv; say whi"):
+        read(f"{header}\n".encode(), tmp_path)
+    assert len(read(f"{header}\n".encode(), tmp_path, separator="|").columns) == 1
+    assert len(read(f"{header}\n".encode(), tmp_path, separator=",").columns) == 2
+
+
+def test_a_suffix_decides_where_the_header_does_not(tmp_path: Path) -> None:
+    assert read(b"a\tb,c\n1\t2\n", tmp_path, "day.tsv").columns == ["a", "b,c"]
+    assert read(b"time,p_a,p_b\n0,0.5,0.5\n", tmp_path, "day.tsv").columns[0] == "time"
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".tsv", ".ndjson", ".jsonl"])
+@pytest.mark.parametrize("compression", [".gz", ".zst"])
+def test_compressed_files(suffix: str, compression: str, tmp_path: Path) -> None:
+    df = pl.DataFrame(ROWS, schema=HEADER, orient="row")
+    path = tmp_path / f"day{suffix}{compression}"
+    cf.write_table(df, path)
+    assert cf.read_table(path).equals(df)
+    out = tmp_path / f"out{suffix}{compression}"
+    cf.filter_file(path, out, AB)
+    expected = cf.filter_table(df, AB)
+    assert cf.read_table(out).equals(expected)
+    if compression == ".gz":  # by another program
+        plain = tmp_path / f"plain{suffix}"
+        plain.write_bytes(gzip.decompress(out.read_bytes()))
+        assert cf.read_table(plain).equals(expected)
+        read_again = pd.read_csv if "sv" in suffix else pd.read_json
+        how: Any = {"sep": None, "engine": "python"} if "sv" in suffix else {"lines": True}
+        assert read_again(path, **how)["p_a"].tolist() == df["p_a"].to_list()
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "cp1252", "utf-16", "utf-16-le", "utf-16-be"])
+@pytest.mark.parametrize("compress", [bytes, gzip.compress])
+def test_other_encodings_are_refused(encoding: str, compress: Any, tmp_path: Path) -> None:
+    text = written([*ROWS, [9.0, "José", 0.5, 0.5]]).decode()
+    data = compress(text.encode(encoding))
+    line = "" if "16" in encoding else " in line 5"
+    for function in (read, filtered):
+        with pytest.raises(
+            ValueError, match=rf"day.csv is not in UTF-8{line}; if it is in .*iconv"
+        ):
+            function(data, tmp_path)
+    assert not (tmp_path / "out.csv").exists()
+
+
+def test_a_header_in_another_encoding(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="not in UTF-8 in line 1; if it is in latin1, convert"):
+        read("time,p_é,p_b\n0,0.5,0.5\n".encode("latin-1"), tmp_path)
+
+
+@pytest.mark.parametrize("end", ["\r", "\r\n", ""])
+def test_lines_of_old_macs_are_refused(end: str, tmp_path: Path) -> None:
+    with pytest.raises(
+        ValueError, match=r"has lines that end with \\r alone; write \\n in its place"
+    ):
+        read(f"time,p_a,p_b\r0,0.5,0.5{end}1,0.5,0.5\n".encode(), tmp_path)
+
+
+def test_about_how_many_rows_there_are(tmp_path: Path) -> None:
+    """Exactly in a short file; in a long one, lines grow, and it is near."""
+    for data in (written(), written(None, ";", ","), written(None, ",", ".", "\r\n")):
+        (tmp_path / "day.csv").write_bytes(data)
+        assert TableFile(tmp_path / "day.csv").about_rows() == 3
+    rng = random.Random(0)
+    lines = [f"{t},{'x' * rng.randrange(1 + t // 1000)},0.5,0.5\n" for t in range(150_000)]
+    (tmp_path / "long.csv").write_text("time,stream,p_a,p_b\n" + "".join(lines))
+    assert TableFile(tmp_path / "long.csv").about_rows() == pytest.approx(150_000, rel=0.1)
+    cf.write_table(pl.DataFrame(ROWS, schema=HEADER, orient="row"), tmp_path / "day.csv.gz")
+    assert TableFile(tmp_path / "day.csv.gz").about_rows() is None

@@ -1,0 +1,259 @@
+"""Tables: streams are filtered separately, and rows keep their place."""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa  # type: ignore[import-untyped]
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import classfilter as cf
+from classfilter.engine.recording import Recording
+from classfilter.engine.recordings import recordings
+from classfilter.engine.tables import filter_table
+from classfilter.inputs.frames import _factorize_polars
+from example_tables import BETA, KINDS, NAN, column, columns, names_of, tables, walk_sit
+from streams import options
+
+# --- dataframes -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_to_table_and_back(kind: str) -> None:
+    probs = [[0.7, 0.3], [NAN, NAN], [0.5, 0.5]]
+    rec = Recording([0, 5, 5], ["a", "b", "a"], probs, ["walk", "sit"], [1, -1, 0])
+    df = rec.to_table(kind)
+    assert type(df) is (pa.Table if kind == "pyarrow" else KINDS[kind])
+    assert names_of(df) == ["time", "source", "label", "p_walk", "p_sit"]
+    assert column(df, "source") == ["a", "b", "a"]
+    label = column(df, "label")
+    assert (label[0], label[2]) == ("sit", "walk")
+    assert pd.isna(label[1])
+    again = Recording.from_table(df)
+    assert again.classes == rec.classes
+    for name in ("time", "source", "probs", "label"):
+        np.testing.assert_array_equal(getattr(again, name), getattr(rec, name))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_table_without_labels_or_sources(kind: str) -> None:
+    rec = Recording.from_table(KINDS[kind](columns(source=None)))
+    assert rec.label is None
+    assert rec.sources == ("default",)
+    assert "label" not in names_of(rec.to_table(kind))
+
+
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(["a", "b", "ä", "", "a much longer name"]), st.integers(1, 9))
+    )
+)
+def test_text_as_codes_in_order_of_appearance(runs: list[tuple[str, int]]) -> None:
+    """In short runs and in long ones, in one chunk and in two."""
+    cells = [cell for cell, count in runs for _ in range(count)]
+    half = len(cells) // 2
+    series = pl.concat([pl.Series(part, dtype=pl.String) for part in (cells[:half], cells[half:])])
+    codes, categories = _factorize_polars(series)
+    assert categories == list(dict.fromkeys(cells))
+    assert [categories[code] for code in codes] == cells
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_unknown_labels(kind: str) -> None:
+    df = Recording([0], "a", [[0.5, 0.5]], 2, [-1]).to_table(kind)
+    label = Recording.from_table(df).label
+    assert label is not None
+    assert label.tolist() == [-1]
+    if isinstance(df, pl.DataFrame):
+        assert df.schema["label"] == pl.String
+
+
+def test_one_stream_in_any_order_of_time() -> None:
+    df = pl.DataFrame(columns(time=[5.0, 0.0, 5.0]))
+    with pytest.raises(ValueError, match=r"time in row 1 is 0\.0, before 5\.0"):
+        Recording.from_table(df)
+    rec = Recording.from_table(df, sort=True)
+    assert rec.source.tolist() == ["strong", "weak", "weak"]
+    assert rec.probs[:, 0].tolist() == [0.1, 0.7, 0.5]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_rows(kind: str) -> None:
+    df = KINDS[kind]({name: [] for name in columns(stream=[])})
+    assert len(Recording.from_table(df)) == 0
+    assert recordings(df) == {}
+    out = filter_table(df, walk_sit(), beta=BETA)
+    assert names_of(out) == [*columns(stream=[]), "f_walk", "f_sit", "class"]
+    assert column(out, "class") == []
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_recordings_of_streams(kind: str) -> None:
+    df = KINDS[kind](columns(stream=[7, 3, 7], label=["sit", "walk", None]))
+    recs = recordings(df)
+    assert list(recs) == [7, 3]  # in order of appearance
+    assert recs[7].time.tolist() == [0.0, 5.0]
+    assert recs[7].source.tolist() == ["weak", "weak"]
+    assert recs[7].probs.tolist() == [[0.7, 0.3], [0.5, 0.5]]
+    first, second = recs[7].label, recs[3].label
+    assert first is not None
+    assert second is not None
+    assert (first.tolist(), second.tolist()) == ([1, -1], [0])
+    assert list(recordings(KINDS[kind](columns()))) == [None]
+
+
+@pytest.mark.parametrize(
+    ("classes", "label", "expected"),
+    [
+        (("walk", "sit"), ["sit", None, "walk"], [1, -1, 0]),
+        (("walk", "sit"), [1, -1, 0], [1, -1, 0]),
+        (("walk", "sit"), ["1", "-1", "0"], [1, -1, 0]),  # as a CSV file has them
+        (("2", "1"), [1, -1, 2], [1, -1, 0]),  # numbers that are names
+        (("2", "1"), ["1", None, "2"], [1, -1, 0]),
+        (("2", "1"), [1.0, NAN, 2.0], [1, -1, 0]),
+        (("0", "1"), [1, -1, 0], [1, -1, 0]),
+        (("-1", "1"), [1, None, -1], [1, -1, 0]),
+        (("1", "one"), ["one", "1", "0"], [1, 0, 0]),  # a name comes before an index
+    ],
+)
+def test_labels_in_a_table(classes: Any, label: list[Any], expected: list[int]) -> None:
+    cells = {"time": [0, 1, 2], "label": label} | {f"p_{name}": [0.5] * 3 for name in classes}
+    for kind in KINDS.values():
+        indices = Recording.from_table(kind(cells)).label
+        assert indices is not None
+        assert indices.tolist() == expected
+
+
+@pytest.mark.parametrize(
+    "df",
+    [
+        pl.DataFrame(columns(p_walk=[0.7, None, 0.5], p_sit=[0.3, None, 0.5])),
+        pl.DataFrame(columns(p_walk=[0.7, NAN, 0.5], p_sit=[0.3, None, 0.5])),
+        pd.DataFrame(columns(p_walk=[0.7, None, 0.5], p_sit=[0.3, None, 0.5]), dtype=object),
+        pa.table(columns(p_walk=[0.7, None, 0.5], p_sit=[0.3, None, 0.5])),
+    ],
+)
+def test_all_null_is_a_missing_observation(df: Any) -> None:
+    rec = Recording.from_table(df)
+    assert np.isnan(rec.probs).tolist() == [[False] * 2, [True] * 2, [False] * 2]
+
+
+def test_decimals_are_numbers_and_nanoseconds_are_exact() -> None:
+    df = pl.DataFrame(columns(time=[0, 1500, 2000])).with_columns(
+        pl.col("time").cast(pl.Datetime("ns")), pl.col("p_walk", "p_sit").cast(pl.Decimal(5, 2))
+    )
+    rec = Recording.from_table(df)
+    assert rec.time.tolist() == [0.0, 1.5e-6, 2e-6]
+    assert rec.probs.tolist() == [[0.7, 0.3], [0.1, 0.9], [0.5, 0.5]]
+
+
+def test_columns_of_nothing_but_null() -> None:
+    """A CSV file of missing observations has columns of no type."""
+    nothing = [None] * 3
+    for kind in KINDS.values():
+        rec = Recording.from_table(kind(columns(p_walk=nothing, p_sit=nothing)))
+        assert np.isnan(rec.probs).all()
+
+
+# --- filtering ------------------------------------------------------------------------------
+
+
+def filter_rows(cells: dict[str, Any], f: cf.DirichletFilter, beta: dict[str, float]) -> Any:
+    """A loop over the rows, with one filter and one clock per stream."""
+    filters: dict[Any, cf.DirichletFilter] = {}
+    clock: dict[Any, float] = {}
+    out = []
+    for row in range(len(cells["time"])):
+        stream, now = cells["stream"][row], cells["time"][row]
+        if stream not in filters:
+            filters[stream], clock[stream] = f.copy(), now
+        probs = [cells[f"p_{name}"][row] for name in f.classes]
+        weight = beta[cells["source"][row]]
+        out.append(filters[stream].update(probs, beta=weight, dt=now - clock[stream]))
+        clock[stream] = now
+    return np.array(out)
+
+
+def same_cells(a: list[Any], b: list[Any]) -> bool:
+    return all(x == y or (pd.isna(x) and pd.isna(y)) for x, y in zip(a, b, strict=True))
+
+
+@pytest.mark.filterwarnings("ignore::classfilter.inputs.time_scale.TimeWarning")
+@pytest.mark.parametrize("kind", KINDS)
+@given(tables(), options())
+def test_streams_are_separate_and_rows_in_place(
+    kind: str, cells: dict[str, Any], settings: dict[str, Any]
+) -> None:
+    classes = [name[2:] for name in cells if name.startswith("p_")]
+    f = cf.DirichletFilter(classes, **settings)
+    df = KINDS[kind](cells)
+    out = filter_table(df, f, beta=BETA)
+    assert type(out) is type(df)
+    assert names_of(out) == [*cells, *(f"f_{name}" for name in classes), "class"]
+    for name in cells:  # and rows in order
+        assert same_cells(column(out, name), cells[name])
+    P = np.stack([np.array(column(out, f"f_{c}"), f.probs.dtype) for c in classes], axis=1)
+    expected = filter_rows(cells, f, BETA)
+    assert P.tobytes() == expected.tobytes()
+    assert column(out, "class") == [classes[k] for k in expected.argmax(axis=1)]
+    for stream, rec in recordings(df).items():
+        rows = [row for row, name in enumerate(cells["stream"]) if name == stream]
+        assert rec.run(f, beta=BETA).tobytes() == expected[rows].tobytes()
+
+
+@given(tables(), st.randoms(use_true_random=False))
+def test_rows_in_any_order_of_time(cells: dict[str, Any], random: Any) -> None:
+    """Rows of equal time are interchangeable only in order, so all times differ."""
+    rows = len(cells["time"])
+    cells = cells | {"time": [t + i for i, t in enumerate(cells["time"])]}
+    order = random.sample(range(rows), rows)
+    mixed = {name: [column[i] for i in order] for name, column in cells.items()}
+    classes = [name[2:] for name in cells if name.startswith("p_")]
+    f = cf.DirichletFilter(classes)
+    out = filter_table(pl.DataFrame(mixed), f, beta=BETA, sort=True)
+    assert out["note"].to_list() == mixed["note"]
+    expected = filter_rows(cells, f, BETA)[order]
+    assert out.select(f"f_{c}" for c in classes).to_numpy().tobytes() == expected.tobytes()
+    for stream, rec in recordings(pl.DataFrame(mixed), sort=True).items():
+        times = [t for t, s in zip(cells["time"], cells["stream"], strict=True) if s == stream]
+        assert rec.time.tolist() == times
+
+
+def test_the_index_of_pandas_stays_and_the_input_does_not_change() -> None:
+    df = pd.DataFrame(columns(), index=pd.Index(["x", "y", "x"], name="who"))
+    before = df.copy()
+    out = filter_table(df, walk_sit(), beta=BETA)
+    pd.testing.assert_frame_equal(df, before)
+    pd.testing.assert_frame_equal(out[df.columns], before)
+    assert out["f_walk"].notna().all()
+    plain = filter_table(pd.DataFrame(columns()), walk_sit(), beta=BETA)
+    assert out["f_walk"].tolist() == plain["f_walk"].tolist()
+
+
+def test_types_of_the_original_columns_stay() -> None:
+    df = pl.DataFrame(columns(time=[0, 5, 5]) | {"day": [date(2024, 5, 1)] * 3}).with_columns(
+        pl.col("source").cast(pl.Categorical), pl.col("p_sit").cast(pl.Float32)
+    )
+    out = filter_table(df, walk_sit(), beta=BETA)
+    assert out.select(df.columns).schema == df.schema
+    assert out.select(df.columns).equals(df)
+
+
+def test_the_filter_does_not_change_and_its_state_is_not_used() -> None:
+    df = pl.DataFrame(columns(stream=["a", "b", "a"]))
+    used = walk_sit()
+    used.run([[0.0, 1.0]] * 20)
+    before = used.alpha
+    assert filter_table(df, used, beta=BETA).equals(filter_table(df, walk_sit(), beta=BETA))
+    assert used.alpha.tobytes() == before.tobytes()
+
+
+def test_labels_do_not_matter_for_filtering() -> None:
+    df = pl.DataFrame(columns(label=["?", "?", "?"]))
+    assert filter_table(df, walk_sit(), beta=BETA)["label"].to_list() == ["?"] * 3

@@ -1,0 +1,143 @@
+"""Channels and policies in a settings file."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import classfilter as cf
+from classfilter.pipeline.settings import options
+from classfilter.policy import Adaptive, Periodic
+from config_cases import VALID, WEIGHTS, filters
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(f=filters(), sources=WEIGHTS, seed=st.integers(0, 2**32 - 1))
+def test_channels_are_restored_to_the_bit(
+    f: cf.DirichletFilter, sources: dict[str, float], seed: int, tmp_path: Path
+) -> None:
+    rng, K = np.random.default_rng(seed), len(f.classes)
+    channel = {
+        name: cf.Channel(rng.dirichlet(np.full(K, 0.1), K) + 1e-99, rng.uniform(0.1, 9, K))
+        for name in sources
+    }
+    chain = cf.Chain.of(f, beta=sources, channel=channel | {"no channel": None})
+    chain.save(tmp_path / "walk.toml")
+    restored: Any = cf.load(tmp_path / "walk.toml").channel
+    assert list(restored) == list(sources)
+    for name, saved in channel.items():
+        assert restored[name].matrix.tobytes() == saved.matrix.tobytes()
+        assert restored[name].prior.tobytes() == saved.prior.tobytes()
+    sections = tomllib.loads((tmp_path / "walk.toml").read_bytes().decode()).get("channel", {})
+    assert sections == {
+        name: {"matrix": saved.matrix.tolist(), "prior": saved.prior.tolist()}
+        for name, saved in channel.items()
+    }
+
+
+def test_a_channel_written_by_hand(tmp_path: Path) -> None:
+    path = tmp_path / "walk.toml"
+    path.write_text(VALID + '[channel."very weak"]\nmatrix = [[9, 1], [2, 2]]\n')
+    assert cf.load(path).channel == {"very weak": cf.Channel([[0.9, 0.1], [0.5, 0.5]])}
+    channel = {"weak": cf.Channel([[3, 1], [1, 1]], [1, 3])}
+    cf.Chain.of(cf.DirichletFilter(2), channel=channel).save(path)
+    assert path.read_text().splitlines()[-4:] == [
+        "",
+        "[channel.weak]",
+        "matrix = [[0.75, 0.25], [0.5, 0.5]]",
+        "prior = [0.25, 0.75]",
+    ]
+
+
+def check_rejected(section: str, message: str, path: Path) -> None:
+    """Read a file with an invalid section."""
+    path.write_text(VALID + section)
+    with pytest.raises(ValueError, match=rf"walk\.toml: .*{message}"):
+        cf.load(path)
+
+
+@pytest.mark.parametrize(
+    "policy",
+    [
+        Periodic(7, strong="big", weak="small"),
+        Periodic(seconds=0.1),
+        Adaptive(0.123456789, 3, 77, disagreement=0.3, floor=0.01, horizon=5),
+        Adaptive(1.5, cost={"weak": 0.1, "strong": 40.0}, dtype=np.float32),
+    ],
+)
+def test_policies_are_restored(policy: Any, tmp_path: Path) -> None:
+    path = tmp_path / "walk.toml"
+    cf.StickyFilter(2).save(path, {policy.weak: 0.1, policy.strong: 1.0}, policy)
+    restored: Any = cf.load(path).policy
+    assert type(restored) is type(policy)
+    assert restored._options == policy._options
+    section = tomllib.loads(path.read_text())["policy"]
+    assert section.pop("kind") == type(policy).__name__.lower()
+    assert section == {k: v for k, v in options(policy).items() if v is not None}
+    policy.called(policy.strong, [1.0, 0.0], [0.5, 0.5], 1.0)  # the file has no state
+    cf.Chain.of(cf.StickyFilter(2), policy=policy).save(path)
+    assert cf.load(path).policy.state != policy.state  # type: ignore[union-attr]
+
+
+def test_a_policy_written_by_hand(tmp_path: Path) -> None:
+    path = tmp_path / "walk.toml"
+    path.write_text(VALID + '[policy]\nkind = "adaptive"\nbudget = 0.5\n')
+    assert cf.load(path).policy._options == Adaptive(0.5)._options  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    ("section", "message"),
+    [
+        ("policy = 1", r"policy is 1; it must be a section, \[policy\]"),
+        ("[policy]\nbudget = 0.5", "policy.kind is None; it must be one of periodic, adaptive"),
+        ('[policy]\nkind = "adaptive"\nevery = 3', "unknown option every; adaptive has budget, "),
+        ('[policy]\nkind = "periodic"\ncost = 3', "unknown option cost; periodic has every, sec"),
+        ('[policy]\nkind = "adaptive"\ncost = 3', r"policy.cost is 3; it must be a section, \[po"),
+        ('[policy]\nkind = "adaptive"\nweak = 3', 'option weak is 3; it must be text, in "quote'),
+        ('[policy]\nkind = "adaptive"\nbudget = 2', "policy: budget is 2; it is the share of str"),
+        (
+            '[policy]\nkind = "adaptive"\n[policy.cost]\nweak = "1"',
+            "policy.cost.weak is '1'; it must be a number",
+        ),
+        (
+            '[beta]\nweak = 1\n[policy]\nkind = "periodic"',
+            r"policy calls 'strong', but beta names \['weak'\]: add it",
+        ),
+    ],
+)
+def test_errors_of_policies(section: str, message: str, tmp_path: Path) -> None:
+    check_rejected(section, message, tmp_path / "walk.toml")
+
+
+@pytest.mark.parametrize(
+    ("section", "message"),
+    [
+        ("channel = 1", r"channel is 1; it must be a section, \[channel\]"),
+        (
+            "[channel]\nweak = 1",
+            r"channel\.weak must be a section, \[channel\.weak\], with a matrix",
+        ),
+        ("[channel.weak]\nprior = [1, 1]", r"channel\.weak must be a section, .* with a matrix"),
+        ("[channel.weak]\nmatrix = [[1, 0], [0, 1]]\nbeta = 1", r"channel\.weak must be a section"),
+        ('[channel.weak]\nmatrix = [["1", 0], [0, 1]]', r"channel\.weak\.matrix is .* number"),
+        ("[channel.weak]\nmatrix = [[1, 0], [0, true]]", r"channel\.weak\.matrix is .* number"),
+        ("[channel.weak]\nmatrix = [[1, 0], [0]]", r"channel\.weak.matrix is .* equally long"),
+        ("[channel.weak]\nmatrix = [[1, 0], [0, -1]]", r"channel\.weak: matrix, row 1, column 1"),
+        (
+            "[channel.weak]\nmatrix = [[1, 0], [0, 1]]\nprior = [1]",
+            r"channel\.weak: prior is \[1\]",
+        ),
+        (
+            "[channel.weak]\nmatrix = [[1, 0, 0], [0, 1, 0], [0, 0, 1]]",
+            r"channel\.weak has 3 classes, but the filter has 2",
+        ),
+    ],
+)
+def test_errors_of_channels(section: str, message: str, tmp_path: Path) -> None:
+    check_rejected(section, message, tmp_path / "walk.toml")

@@ -1,0 +1,121 @@
+"""Files of settings: what comes back is all that they hold, and works wherever a filter does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import classfilter as cf
+from classfilter.embedded.json import to_json
+
+CLASSES = ["walk", "sit", "sleep"]
+BETA = {"weak": 0.25, "strong": 1.0}
+CHANNEL = cf.Channel([[6, 3, 1], [2, 7, 1], [3, 3, 4]], prior=[2, 1, 1])
+
+
+def saved(path: Path, f: Any = None, **sections: Any) -> Path:
+    f = cf.DirichletFilter(CLASSES, half_life=60.0) if f is None else f
+    cf.Chain.of(f, **sections).save(path)
+    return path
+
+
+@pytest.fixture
+def tuned(tmp_path: Path) -> cf.Chain:
+    return cf.load(saved(tmp_path / "walk.toml", beta=BETA, channel={"weak": CHANNEL}))
+
+
+def table(rows: int = 60) -> pl.DataFrame:
+    """Two streams in turn; the strong source at every fourth row."""
+    p = np.random.default_rng(3).dirichlet(np.ones(3), rows)
+    return pl.DataFrame(
+        {
+            "time": np.arange(rows) * 5.0,
+            "stream": ["ann", "bob"] * (rows // 2),
+            "source": np.where(np.arange(rows) % 4 < 2, "weak", "strong"),
+            **{f"p_{name}": p[:, k] for k, name in enumerate(CLASSES)},
+        }
+    )
+
+
+TURNING = [[0.9, 0.1], [0.3, 0.7]]
+IN_JSON = [
+    cf.Chain(cf.DirichletFilter(CLASSES), beta=BETA, channel={"weak": CHANNEL}),
+    cf.Chain(cf.StickyFilter(["a", "b"], transitions=TURNING), beta={"prepared": 0.5}),
+    cf.Chain(
+        cf.MultiLabelFilter(
+            ["a", "b"], {"a": cf.StickyFilter(2, transitions=TURNING), "b": cf.DirichletFilter(2)}
+        )
+    ),
+]
+
+
+@pytest.mark.parametrize("chain", IN_JSON)
+def test_json_is_the_same(chain: cf.Chain, tmp_path: Path) -> None:
+    (tmp_path / "settings.json").write_text(to_json(chain))
+    assert cf.load(tmp_path / "settings.json").settings == chain.settings
+    (tmp_path / "half.json").write_text(to_json(chain)[:-3])
+    with pytest.raises(ValueError, match=r"half\.json: "):
+        cf.load(tmp_path / "half.json")
+
+
+def test_a_bare_file_is_a_chain_too(tmp_path: Path) -> None:
+    chain = cf.load(saved(tmp_path / "bare.toml"))
+    assert chain.filter().gamma == cf.DirichletFilter(2, half_life=60.0).gamma
+    assert (chain.beta, chain.channel, chain.policy, chain.reference) == (1.0, {}, None, "")
+
+
+def test_a_file_with_weights_and_channels(tuned: cf.Chain) -> None:
+    assert tuned.beta == BETA
+    assert tuned.channel == {"weak": CHANNEL, "strong": None}
+    assert tuned.reference == "strong"
+    assert tuned.policy is None
+
+
+def test_a_file_with_a_policy_alone(tmp_path: Path) -> None:
+    path = saved(tmp_path / "walk.toml", policy=cf.policy.Periodic(every=7))
+    tuned = cf.load(path)
+    assert isinstance(tuned.policy, cf.policy.Periodic)
+    rec = cf.recordings(table())["ann"]
+    assert np.array_equal(rec.run(tuned), rec.run(tuned.filter(), beta=1.0))
+    tuned.save(tmp_path / "again.toml")
+    again: Any = cf.load(tmp_path / "again.toml").policy
+    assert again._options["every"] == 7
+    tuned.save(tmp_path / "again.toml", cf.policy.Periodic(every=3))
+    again = cf.load(tmp_path / "again.toml").policy
+    assert again._options["every"] == 3
+
+
+def test_a_channel_without_weights(tmp_path: Path) -> None:
+    tuned = cf.load(saved(tmp_path / "walk.toml", channel={"weak": CHANNEL}))
+    rec = cf.recordings(table())["ann"]
+    assert np.array_equal(
+        rec.run(tuned), rec.run(tuned.filter(), beta=1.0, channel={"weak": CHANNEL})
+    )
+    assert not np.array_equal(rec.run(tuned), rec.run(tuned.filter(), beta=1.0))
+
+
+def test_rows_of_one_source(tmp_path: Path, tuned: cf.Chain) -> None:
+    probs = table().select([f"p_{c}" for c in CLASSES]).to_numpy()
+    one = cf.load(saved(tmp_path / "one.toml", beta={"weak": 0.25}, channel={"weak": CHANNEL}))
+    corrected = np.array([CHANNEL.apply(p) for p in probs])
+    P = cf.smooth(tuned.filter(), corrected, 0.25, 5.0)
+    assert np.array_equal(cf.smooth(one, probs, dt=5.0), P)
+    P = cf.smooth(tuned.filter(), corrected, 0.5, 5.0)
+    assert np.array_equal(cf.smooth(one, probs, 0.5, 5.0), P)
+    with pytest.raises(ValueError, match=r"filter has the sources \['weak', 'strong'\], and probs"):
+        cf.smooth(tuned, probs)
+
+
+def test_a_simple_rule_leaves_smoothing_to_another(tmp_path: Path, tuned: cf.Chain) -> None:
+    rule = cf.load(saved(tmp_path / "rule.toml", cf.HoldFilter(CLASSES), beta=BETA))
+    rec = cf.recordings(table())["ann"]
+    with pytest.raises(TypeError, match="filter is a HoldFilter, which cannot smooth"):
+        rec.smooth(rule)
+    rule = cf.Tuned(cf.HoldFilter(CLASSES), beta=BETA, reference="strong", smoother=tuned)
+    for lag in (None, 3):
+        assert np.array_equal(rec.smooth(rule, lag=lag), tuned.smooth(rec, lag))
+    assert np.array_equal(rec.run(rule), rec.run(cf.HoldFilter(CLASSES), beta=BETA))

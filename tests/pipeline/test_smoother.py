@@ -1,0 +1,244 @@
+"""A smoother of its own: it smooths, decides events, and is saved as what differs."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import classfilter as cf
+from classfilter.pipeline.settings import to_toml
+from classfilter.pipeline.toml import parse
+from classfilter.report.page_data import playable
+from conftest import Run
+
+CLASSES = ["walk", "sit", "sleep"]
+BETA = {"weak": 0.25, "strong": 1.0}
+CHANNEL = cf.Channel([[6, 3, 1], [2, 7, 1], [3, 3, 4]], prior=[2, 1, 1])
+OTHER = cf.Channel([[8, 1, 1], [1, 8, 1], [1, 1, 8]], prior=[2, 1, 1])
+SLOW = cf.StickyFilter(CLASSES, half_life=10.0)
+MATRIX = [[0.98, 0.01, 0.01], [0.02, 0.97, 0.01], [0.05, 0.05, 0.9]]
+RULE, PATIENT = cf.EventRule(2.0, min_duration={"walk": 4.0}), cf.EventRule(12.0, merge_gap=5.0)
+
+
+def chain(f: Any = None, smoother: cf.Chain | None = None, **parts: Any) -> cf.Chain:
+    f = cf.StickyFilter(CLASSES, half_life=2.0) if f is None else f
+    given: Any = {"beta": BETA, "channel": {"weak": CHANNEL}} | parts
+    return cf.Chain(f, smoother=smoother, **given)
+
+
+def table(rows: int = 80) -> pl.DataFrame:
+    p = np.random.default_rng(3).dirichlet(np.ones(3), rows)
+    return pl.DataFrame(
+        {
+            "time": np.arange(rows) * 5.0,
+            "stream": ["ann", "bob"] * (rows // 2),
+            "source": np.where(np.arange(rows) % 4 < 2, "weak", "strong"),
+            **{f"p_{name}": p[:, k] for k, name in enumerate(CLASSES)},
+        }
+    )
+
+
+def section(text: str) -> str:
+    """What a file has of the smoother."""
+    parts = [part for part in text.split("\n\n") if part.startswith("[smoother")]
+    return "\n".join(parts).rstrip()
+
+
+FILTERS = st.one_of(
+    st.builds(cf.StickyFilter, st.just(CLASSES), stay=st.floats(0.5, 0.999)),
+    st.builds(
+        cf.StickyFilter,
+        st.just(CLASSES),
+        transitions=st.just(MATRIX),
+        interval=st.sampled_from([1.0, 5.0]),
+    ),
+    st.builds(
+        cf.DirichletFilter,
+        st.just(CLASSES),
+        gamma=st.floats(0.5, 0.999),
+        bounded=st.booleans(),
+        estimate=st.sampled_from(["mode", "mean"]),
+    ),
+)
+PARTS = st.fixed_dictionaries(
+    {
+        "beta": st.one_of(
+            st.floats(0.0, 1.0),
+            st.fixed_dictionaries({"weak": st.floats(0, 1), "strong": st.sampled_from([0.5, 1.0])}),
+        ),
+        "channel": st.sampled_from([{}, {"weak": CHANNEL}, {"weak": OTHER, "strong": CHANNEL}]),
+        "rule": st.sampled_from([None, RULE, PATIENT, cf.EventRule(20.0, max_delay=60.0)]),
+    }
+)
+
+
+@given(st.one_of(FILTERS, st.just(cf.HoldFilter(CLASSES))), PARTS, FILTERS, PARTS)
+def test_a_file_brings_back_all_of_a_smoother_to_the_bit(
+    f: Any, parts: Any, slow: Any, of_slow: Any
+) -> None:
+    smoother = cf.Chain(slow, **of_slow)
+    whole = cf.Chain(f, smoother=smoother, **parts)
+    again = parse(to_toml(whole.settings_and_expected))
+    wanted = smoother if smoother.rule is not None else smoother.with_rule(whole.rule)
+    assert again.smoother.settings == wanted.settings
+    assert again.settings == whole.settings
+    assert again.digest == whole.digest
+
+
+def test_a_file_has_only_what_differs(tmp_path: Path) -> None:
+    slow = chain(cf.StickyFilter(CLASSES, stay=0.999), rule=cf.EventRule(90.0))
+    chain(rule=cf.EventRule(20.0, merge_gap=5.0), smoother=slow).save(tmp_path / "walk.toml")
+    text = (tmp_path / "walk.toml").read_text()
+    assert section(text) == (
+        "[smoother.options]\nstay = 0.999\n[smoother.events]\nmerge_gap = false\nchange_cost = 90.0"
+    )
+    again = cf.load(tmp_path / "walk.toml")
+    df = table()
+    assert again.smoother.rule == cf.EventRule(90.0)
+    rec = cf.recordings(df)["ann"]
+    assert np.array_equal(again.smooth(rec), rec.smooth(slow))
+    assert np.array_equal(again.run(rec), rec.run(chain()))
+
+
+def test_what_is_written_by_hand_may_name_another_option() -> None:
+    text = (
+        'classes = ["walk", "sit", "sleep"]\nfilter = "sticky"\n[options]\nhalf_life = "1min"\n'
+        "[beta]\nweak = 0.5\nstrong = 1\n[channel.weak]\nmatrix = [[6, 3, 1], [2, 7, 1], [3, 3, 4]]"
+        '\n[events]\nchange_cost = "30s"\n'
+        '[smoother]\nchannel.weak = false\n[smoother.options]\nhalf_life = "10min"\n'
+        "[smoother.beta]\nweak = 0.25\n"
+    )
+    read = parse(text)
+    slow = read.smoother
+    assert slow.filter().stay == cf.StickyFilter(CLASSES, half_life=600.0).stay
+    assert slow.beta == {"weak": 0.25, "strong": 1.0}
+    assert slow.channel == {"weak": None, "strong": None}
+    assert slow.rule == read.rule == cf.EventRule(30.0)
+    assert read.filter().stay == cf.StickyFilter(CLASSES, half_life=60.0).stay
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        ("[smoother.options]\ngamma = 0.9", "unknown option smoother.options.gamma; sticky has"),
+        ("[smoother.options]\nstay = 2.0", "smoother.options.stay is 2.0; it must lie"),
+        ('[smoother.options]\nstay = "x"', "option smoother.options.stay is 'x'; it must be a n"),
+        ("[smoother.options]\nprior = [1]", "smoother.options.prior has shape"),
+        ("[smoother.beta]\nweak = 3", r"smoother.beta.weak is 3"),
+        ("[smoother.channel.weak]\nprior = [1, 1]", "smoother.channel.weak must be a section"),
+        ("[smoother.events]\ncost = 3", "unknown option smoother.events.cost"),
+        ("[smoother.events]\nchange_cost = -1", "smoother.events: change_cost is -1"),
+        ("[smoother.events.min_duration]\nrun = 1", "smoother.events.min_duration names 'run'"),
+        ("[smoother.policy]\nkind = 'periodic'", "unknown key smoother.policy"),
+        ("[smoother]\noptions = 3", "smoother.options is 3; it must be a section"),
+        ("[smoother]\nfilter = 'hold'", "smoother: filter is a HoldFilter, which cannot smooth"),
+        ("[smoother.labels.walk]\nbeta = 1", "unknown key smoother.labels"),
+    ],
+)
+def test_what_is_wrong_in_a_file_is_named(lines: str, message: str) -> None:
+    head = 'classes = ["walk", "sit"]\nfilter = "sticky"\n[beta]\nweak = 0.5\n'
+    with pytest.raises((TypeError, ValueError), match=message):
+        parse(head + lines)
+
+
+def test_each_label_has_a_smoother_of_its_own(tmp_path: Path) -> None:
+    labels = ["robin", "wren"]
+    quick = cf.StickyFilter(2, stay=0.9)
+
+    def several(robin: float, wren: float, **parts: Any) -> cf.Chain:
+        filters = {
+            n: cf.StickyFilter(2, stay=x) for n, x in zip(labels, (robin, wren), strict=True)
+        }
+        return cf.Chain(cf.MultiLabelFilter(labels, filters), **parts)
+
+    for slow in (several(0.99, 0.9), several(0.99, 0.99), several(0.95, 0.99, beta=0.5)):
+        for below in (cf.Chain(cf.MultiLabelFilter(labels, quick)), several(0.9, 0.8)):
+            both = cf.Chain(below.filter(), smoother=slow, rule=cf.EventRule(3.0))
+            both.save(tmp_path / "birds.toml")
+            again = cf.load(tmp_path / "birds.toml")
+            assert again.digest == both.digest
+            assert again.smoother.settings == slow.with_rule(both.rule).settings
+            lane = again.lane("wren")
+            assert lane.smoother.filter().stay == slow.lane("wren").filter().stay
+    only = cf.Chain(cf.MultiLabelFilter(labels, quick), smoother=several(0.99, 0.9))
+    only.save(tmp_path / "birds.toml")
+    text = (tmp_path / "birds.toml").read_text()
+    assert section(text) == "[smoother.labels.robin.options]\nstay = 0.99"
+    with pytest.raises(ValueError, match=r"smoother\.labels\.robin\.options\.stay is 3"):
+        parse(text.replace("0.99", "3"))
+    with pytest.raises(ValueError, match=r"unknown key smoother\.labels\.owl"):
+        parse(text.replace("labels.robin", "labels.owl"))
+
+
+def test_smoothed_rows_have_the_rule_of_the_smoother(tmp_path: Path, run: Run) -> None:
+    df = table()
+    both = chain(rule=RULE, smoother=chain(SLOW, rule=PATIENT))
+    rows = cf.smooth_table(df, chain(SLOW))
+    wanted = cf.events(rows, PATIENT)
+    assert cf.events(df, both, smooth=True).equals(wanted)
+    assert not cf.events(df, both, RULE, smooth=True).equals(wanted)
+    assert cf.events(df, both).equals(cf.events(df, chain(rule=RULE)))
+    recs = cf.recordings(df)
+    assert both.events(recs, smooth=True) == cf.events(recs, chain(SLOW, rule=PATIENT), smooth=True)
+    fallback = chain(rule=RULE, smoother=chain(SLOW))
+    assert fallback.smoother.rule == RULE
+    assert cf.events(df, fallback, smooth=True).equals(cf.events(rows, RULE))
+    both.save(tmp_path / "walk.toml")
+    df.write_csv(tmp_path / "in.csv")
+    code, _, err = run("events", "in.csv", "-o", "out.csv", "--smooth", "--config", "walk.toml")
+    assert code == 0, err
+    assert cf.read_events(tmp_path / "out.csv") == cf.Events.from_table(wanted)
+
+
+def test_copies_keep_the_smoother() -> None:
+    both = chain(rule=RULE, smoother=chain(SLOW, rule=PATIENT), policy=cf.policy.Periodic(4))
+    assert pickle.loads(pickle.dumps(both)).settings == both.settings
+    one = both.with_rule(cf.EventRule(7.0))
+    assert one.rule == one.smoother.rule == cf.EventRule(7.0)
+    assert one.smoother.filter().stay == SLOW.stay
+    two = both.with_rule(RULE, smoothed=cf.EventRule(9.0))
+    assert (two.rule, two.smoother.rule) == (RULE, cf.EventRule(9.0))
+    none = both.with_rule(None)
+    assert (none.rule, none.smoother.rule) == (None, None)
+    alone = chain().with_rule(RULE, smoothed=PATIENT)
+    assert (alone.rule, alone.smoother.rule) == (RULE, PATIENT)
+    assert alone.smoother.filter().stay == chain().filter().stay
+    assert chain().with_rule(RULE).smoother.rule == RULE
+    given = cf.Chain.of(both, beta={"weak": 0.5, "strong": 0.75})
+    assert given.smoother.beta == given.beta == {"weak": 0.5, "strong": 0.75}
+    assert given.smoother.rule == PATIENT
+    other = both.with_filter(cf.HoldFilter(CLASSES))
+    assert other.smoother.settings == both.smoother.settings
+    assert both.digest != chain(rule=RULE, policy=both.policy).digest
+
+
+def test_what_does_not_differ_is_no_smoother_of_its_own() -> None:
+    same = chain(smoother=chain())
+    assert same.smoother is same
+    assert "smoother" not in same.settings
+    held = cf.Tuned(cf.HoldFilter(CLASSES), beta=BETA, reference="strong", smoother=chain(SLOW))
+    assert held.expecting({}).smoother is held.smoother
+    assert playable(held) is held.smoother
+
+
+@pytest.mark.parametrize(
+    ("smoother", "message"),
+    [
+        (SLOW, "smoother is StickyFilter.* give a Chain"),
+        (chain(cf.HoldFilter(CLASSES)), "HoldFilter, which cannot smooth"),
+        (cf.Chain(cf.StickyFilter(["a", "b"])), r"smoother has the classes \['a', 'b'\]"),
+        (cf.Chain(cf.StickyFilter(CLASSES[::-1])), "give the same, in this order"),
+        (cf.Chain(cf.MultiLabelFilter(CLASSES, cf.StickyFilter(2))), "has one class at a time"),
+        (cf.Chain(SLOW, beta={"weak": 0.5}), "smoother has no weight of source 'strong'"),
+    ],
+)
+def test_a_smoother_that_cannot_be_used_is_refused(smoother: Any, message: str) -> None:
+    with pytest.raises((TypeError, ValueError), match=message):
+        chain(smoother=smoother)
