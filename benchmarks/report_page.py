@@ -26,25 +26,27 @@ STREAMS = 5_000
 def main() -> None:
     """Print times in milliseconds, the least of several, and sizes."""
     print(machine())
-    days = [cf.simulate("capture24", seed=seed).recording() for seed in range(DAYS)]
+    days = [cf.simulate("capture24", seed=seed).rows() for seed in range(DAYS)]
     tuned = cf.tune(days[:3], reference="strong")
-    long = cf.simulate("capture24", hours=ROWS * 5 / 3600, seed=99).recording()
-    empty = cf.Recording([0, 5], ["strong", "weak"], np.full((2, 6), 1 / 6), long.classes)
+    long = cf.simulate("capture24", hours=ROWS * 5 / 3600, seed=99).rows()
+    empty = cf.rows(
+        time=[0, 5], source=["strong", "weak"], probs=np.full((2, 6), 1 / 6), classes=long.classes
+    )
     with tempfile.TemporaryDirectory() as folder:
         large, redrawn, least, many = (
             Path(folder, f"{name}.html") for name in ("large", "long", "least", "many")
         )
         start = time.process_time()
-        tuned.report(days, large)
+        cf.report(days, large, tuned)
         took = time.process_time() - start
-        tuned.report(long, redrawn)
-        tuned.report(empty, least)
+        cf.report(long, redrawn, tuned)
+        cf.report(empty, least, tuned)
         starts = range(0, 8 * (STREAMS - 1), 8)
         short = [
-            days[i % DAYS].part(slice(at % 17_000, at % 17_000 + 8)) for i, at in enumerate(starts)
+            days[i % DAYS].take(slice(at % 17_000, at % 17_000 + 8)) for i, at in enumerate(starts)
         ]
         start = time.process_time()
-        tuned.report([long, *short], many)
+        cf.report([long, *short], many, tuned)
         took_many = time.process_time() - start
         command = ["node", "benchmarks/report_page.mjs", *map(str, (large, redrawn, many))]
         result = json.loads(subprocess.check_output(command, cwd=ROOT))

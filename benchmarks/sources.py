@@ -20,10 +20,12 @@ REAL = {"geolife": 5, "ltafdb": 3}
 """Files, and how many classes they have."""
 
 
-def first_report(chain: cf.Chain, rec: cf.Recording, source: str) -> float:
+def first_report(chain: cf.Chain, rec: cf.Rows, source: str) -> float:
     """Return when a source is first reported, NaN if it never is; to a minute."""
     tracker, look = cf.Tracker(chain), NOON
-    for time, name, probs in zip(rec.time.tolist(), rec.source.tolist(), rec.probs, strict=True):
+    for time, name, probs in zip(
+        rec.time.tolist(), rec.source_names.tolist(), rec.probs, strict=True
+    ):
         tracker.update("day", time, name, probs)
         if time >= look:
             look = time + 60.0
@@ -32,24 +34,26 @@ def first_report(chain: cf.Chain, rec: cf.Recording, source: str) -> float:
     return float("nan")
 
 
-def with_fault(rec: cf.Recording, source: str, fault: str, seed: int) -> cf.Recording:
+def with_fault(rec: cf.Rows, source: str, fault: str, seed: int) -> cf.Rows:
     """Return a day whose source goes wrong at noon."""
     rng, K = np.random.default_rng(seed), len(rec.classes)
-    probs, rows = rec.probs.copy(), (rec.source == source) & (rec.time >= NOON)
+    probs, rows = rec.probs.copy(), (rec.of_source(source)) & (rec.time >= NOON)
     if fault == "stuck":
         probs[rows] = np.where(np.arange(K) == rng.integers(K), 0.9, 0.1 / (K - 1))
     elif fault == "noise":
         probs[rows] = rng.dirichlet(np.ones(K), int(rows.sum()))
     keep = ~rows if fault == "silent" else np.ones(len(rec), bool)
-    return cf.Recording(rec.time[keep], rec.source[keep], probs[keep], rec.classes)
+    return cf.rows(
+        time=rec.time[keep], source=rec.source_names[keep], probs=probs[keep], classes=rec.classes
+    )
 
 
-def reports(chain: cf.Chain, recordings: list[cf.Recording]) -> int:
+def reports(chain: cf.Chain, recordings: list[cf.Rows]) -> int:
     """Return how often anything is reported, each recording by itself."""
     return sum(len(episodes(chain, [rec])[1]) for rec in recordings)
 
 
-def real(path: Path, classes: int) -> list[cf.Recording]:
+def real(path: Path, classes: int) -> list[cf.Rows]:
     """Return the streams of a file, the strong classifier at one step in twelve."""
     with np.load(path) as file:
         ends = np.cumsum(file["lengths"])
@@ -59,7 +63,9 @@ def real(path: Path, classes: int) -> list[cf.Recording]:
     for start, end in zip([0, *ends[:-1].tolist()], ends.tolist(), strict=True):
         source = np.where(np.arange(end - start) % 12 == 0, "strong", "weak")
         p = np.where((source == "strong")[:, None], strong[start:end], weak[start:end])
-        streams.append(cf.Recording(5.0 * np.arange(end - start), source, p, classes))
+        streams.append(
+            cf.rows(time=5.0 * np.arange(end - start), source=source, probs=p, classes=classes)
+        )
     return streams
 
 
@@ -67,7 +73,7 @@ def main(folder: Path | None) -> None:
     """Print a table."""
     warnings.simplefilter("ignore")
     for preset in ("plain", "capture24"):
-        days = [cf.simulate(preset, seed=seed).recording() for seed in range(DAYS)]
+        days = [cf.simulate(preset, seed=seed).rows() for seed in range(DAYS)]
         tuned = cf.tune(days[:TUNED_ON], reference="strong")
         rest = days[TUNED_ON:]
         alone = cf.Chain.of(tuned, expected={})

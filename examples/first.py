@@ -14,6 +14,7 @@ from typing import Any
 
 import classfilter as cf
 from classfilter import demo
+from classfilter.simulate import Simulation
 
 ROOT = Path(__file__).parents[1]
 ONE = ROOT / "examples/one_classifier.csv"
@@ -36,7 +37,13 @@ def write_one_classifier(path: Path) -> None:
     tables = []
     for seed in STREAMS.values():
         day = _day(seed, weak=0.75, error_time=30.0)
-        rec = cf.Recording(day.time, "weak", day.probs["weak"], day.classes, day.truth)
+        rec = cf.rows(
+            time=day.time,
+            source="weak",
+            probs=day.probs["weak"],
+            classes=day.classes,
+            label=day.truth,
+        )
         tables.append(rec.to_table().drop("source"))
     _write(tables, path)
 
@@ -44,12 +51,12 @@ def write_one_classifier(path: Path) -> None:
 def write_predictions(path: Path) -> None:
     """Write 90 minutes of four people: a weak classifier every 5 s, a strong one every minute."""
     days = [_day(seed, weak=0.65, error_time=60.0) for seed in STREAMS.values()]
-    _write([day.recording().to_table() for day in days], path)
+    _write([day.rows().to_table() for day in days], path)
 
 
 def draw_first(table: Path, path: Path) -> None:
     """Tune on all streams of one classifier, and draw one of them before and after."""
-    recordings = cf.recordings(cf.read_table(table))
+    recordings = cf.rows(cf.read_table(table)).by_stream()
     tuned = cf.tune(recordings, event_duration=DURATION)
     rec = recordings[STREAM]
     write_timeline(path, rec, tuned, ("Predicted", "Filtered"), {"Events": cf.events(rec, tuned)})
@@ -57,7 +64,7 @@ def draw_first(table: Path, path: Path) -> None:
 
 def draw_events(table: Path, path: Path) -> None:
     """Tune on all streams of two classifiers, and draw one of them with events by cost."""
-    recordings = cf.recordings(cf.read_table(table))
+    recordings = cf.rows(cf.read_table(table)).by_stream()
     tuned = cf.tune(recordings, reference="strong")
     rec = recordings[STREAM]
     events = {f"Events, {cost} s": cf.events(rec, tuned, cf.EventRule(cost)) for cost in COSTS}
@@ -84,7 +91,7 @@ def draw_paper(path: Path) -> None:
 
 
 def write_timeline(
-    path: Path, rec: cf.Recording, tuned: cf.Tuned, rows: tuple[str, str], events: dict[str, Any]
+    path: Path, rec: cf.Rows, tuned: cf.Tuned, rows: tuple[str, str], events: dict[str, Any]
 ) -> None:
     """Draw the labels of a stream, its rows before and after the filter, and lanes of events."""
     before, after = rows
@@ -97,7 +104,7 @@ def write_timeline(
     figure.savefig(path, dpi=150)
 
 
-def _day(seed: int, weak: float, error_time: float) -> cf.simulation.Simulation:
+def _day(seed: int, weak: float, error_time: float) -> Simulation:
     return cf.simulate(
         classes=["sit", "walk", "cycle", "run"], hours=1.5, seed=seed,
         weak=weak, strong=0.9, error_time=error_time, shared=0.3,

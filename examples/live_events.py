@@ -27,7 +27,7 @@ class Live(NamedTuple):
     """The class of each row, -1 where there is none."""
 
 
-def live_events(rec: cf.Recording, chain: cf.Chain, stream: str) -> Live:
+def live_events(rec: cf.Rows, chain: cf.Chain, stream: str) -> Live:
     """Give the rows of a stream to a tracker one by one; at the end, the stream is over."""
     tracker = cf.Tracker(chain, events=True)
     live = Live(cf.Events([]), [], [])
@@ -37,7 +37,9 @@ def live_events(rec: cf.Recording, chain: cf.Chain, stream: str) -> Live:
         live.events.extend(events)
         live.known.extend([time] * len(events))
 
-    for time, source, probs in zip(rec.time.tolist(), rec.source.tolist(), rec.probs, strict=True):
+    for time, source, probs in zip(
+        rec.time.tolist(), rec.source_names.tolist(), rec.probs, strict=True
+    ):
         tracker.update(stream, time, source, probs)
         take(time)
         current: Any = tracker.current(stream)
@@ -49,7 +51,7 @@ def live_events(rec: cf.Recording, chain: cf.Chain, stream: str) -> Live:
 
 def draw(table: Path, path: Path) -> None:
     """Tune on all streams, and draw one of them offline and live."""
-    recordings = cf.recordings(cf.read_table(table))
+    recordings = cf.rows(cf.read_table(table)).by_stream()
     tuned = cf.tune(recordings, event_duration=first.DURATION)
     rec = recordings[STREAM]
     live = live_events(rec, tuned, STREAM)

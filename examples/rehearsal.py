@@ -26,12 +26,12 @@ LABELLED, UNLABELLED, NEW = range(8), range(100, 108), 201
 The new one is the first from 200 on who does all four activities in two hours."""
 
 
-def recorded(samples: Floats, sources: Mapping[str, Source]) -> cf.Recording:
+def recorded(samples: Floats, sources: Mapping[str, Source]) -> cf.Rows:
     """Record the models' predictions, the strong one once a minute; without labels."""
     once = cf.Chain(cf.RawFilter(CLASSES), beta=BETA, policy=cf.policy.Periodic(EVERY))
     run = live(once, sources, samples, RATE)
     time, source = zip(*((step.time, str(step.source)) for step in run.steps), strict=True)
-    return cf.Recording(time, source, run.probs, CLASSES)
+    return cf.rows(time=time, source=source, probs=run.probs, classes=CLASSES)
 
 
 def prepare(folder: Path, hours: float) -> cf.Tuned:

@@ -106,12 +106,17 @@ def score(true: cf.Events, events: Any) -> Result:
 
 def results(table: Any, **tuning: Any) -> dict[str, Result]:
     """Return the result of every rival at its best setting, and of classfilter."""
-    streams = cf.recordings(table)
+    streams = cf.rows(table).by_stream()
     true = cf.label_events(streams)
 
     def rival_result(rival: Rival, setting: Any) -> Result:
         rows = {
-            name: cf.Recording(s.time, "rival", rival.estimate(s.probs, setting), s.classes)
+            name: cf.rows(
+                time=s.time,
+                source="rival",
+                probs=rival.estimate(s.probs, setting),
+                classes=s.classes,
+            )
             for name, s in streams.items()
         }
         return score(true, cf.events(rows, rival.rule(setting)))
@@ -128,7 +133,7 @@ def results(table: Any, **tuning: Any) -> dict[str, Result]:
 
 def told(table: Any, minutes: int) -> str:
     """Return what `tune` finds live if it is told another duration, in words."""
-    true = cf.label_events(cf.recordings(table))
+    true = cf.label_events(cf.rows(table).by_stream())
     result = score(true, cf.events(table, cf.tune(table, event_duration=f"{minutes}min")))
     return f"{result.events} live events with an F1@50 of {result.f1:.2f}"
 
@@ -150,7 +155,7 @@ def main() -> None:
             f"| {one[name].events} | {bold}{one[name].f1:.2f}{bold} "
             f"| {bold}{two[name].f1:.2f}{bold} |"
         )
-    true = cf.label_events(cf.recordings(table))
+    true = cf.label_events(cf.rows(table).by_stream())
     mean = true.to_table("polars")["duration"].mean() / 60
     print(f"\nThe duration matters: the true mean is {mean:.1f} min.")
     for minutes in (3, 8):

@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 
 import classfilter as cf
-from classfilter import Recording, metrics
+from classfilter import Rows, metrics
 
 from .streams import Floats, Ints, Stream, read_all
 
@@ -42,7 +42,7 @@ LOST = -2.0
 PREFER_STRONG = {"strong": 1.0, "weak": 0.5}
 Probs = list[Floats]
 Folds = list[tuple[Ints, Ints]]
-Sets = dict[str, list[Recording]]
+Sets = dict[str, list[Rows]]
 ROWS = ("live", "smoothed")
 
 
@@ -56,7 +56,7 @@ def folds(count: int, two_fold: bool) -> Folds:
     return [(first, second), (second, first)]
 
 
-def filtered(recs: Sequence[Recording], parts: Folds, reference: str) -> tuple[Probs, Probs, str]:
+def filtered(recs: Sequence[Rows], parts: Folds, reference: str) -> tuple[Probs, Probs, str]:
     """Return live and smoothed rows of each stream, and the names of what was chosen."""
     live, smoothed = ([np.empty(0)] * len(recs) for _ in range(2))
     chosen = []
@@ -68,26 +68,29 @@ def filtered(recs: Sequence[Recording], parts: Folds, reference: str) -> tuple[P
     return live, smoothed, ", ".join(dict.fromkeys(chosen))
 
 
-def simple_rules(recs: Sequence[Recording]) -> dict[str, Probs]:
+def simple_rules(recs: Sequence[Rows]) -> dict[str, Probs]:
     """Return the rows of simple rules; of the Ema, with the half-life that is best by labels."""
     classes, truth = recs[0].classes, labels(recs)
     row = float(np.median(np.concatenate([rec.dt[1:] for rec in recs])))
-    emas = [[rec.run(cf.EmaFilter(classes, half_life=n * row)) for rec in recs] for n in HALF_LIVES]
+    emas = [
+        [cf.Chain(cf.EmaFilter(classes, half_life=n * row)).run(rec) for rec in recs]
+        for n in HALF_LIVES
+    ]
     return {
-        "Raw": [rec.run(cf.RawFilter(classes)) for rec in recs],
-        "Mean": [rec.run(cf.MeanFilter(classes)) for rec in recs],
-        "Vote": [rec.run(cf.VoteFilter(classes)) for rec in recs],
+        "Raw": [cf.Chain(cf.RawFilter(classes)).run(rec) for rec in recs],
+        "Mean": [cf.Chain(cf.MeanFilter(classes)).run(rec) for rec in recs],
+        "Vote": [cf.Chain(cf.VoteFilter(classes)).run(rec) for rec in recs],
         "Best Ema": max(emas, key=lambda probs: accuracy(truth, probs)),
         "Hold": hold(recs),
     }
 
 
-def hold(recs: Sequence[Recording]) -> Probs:
+def hold(recs: Sequence[Rows]) -> Probs:
     """Return the last prediction of the strong classifier; before the first, that of the weak."""
-    return [rec.run(cf.HoldFilter(rec.classes), beta=PREFER_STRONG) for rec in recs]
+    return [cf.Chain(cf.HoldFilter(rec.classes), beta=PREFER_STRONG).run(rec) for rec in recs]
 
 
-def labels(recs: Sequence[Recording]) -> list[Ints]:
+def labels(recs: Sequence[Rows]) -> list[Ints]:
     """Return the labels of each stream."""
     return [rec.label for rec in recs if rec.label is not None]
 
@@ -138,7 +141,7 @@ def row_tables(sets: Sets, two_fold: bool, title: str) -> Iterator[str]:
     yield table(f"Calibration error (ECE), %, and log-loss; {title}", ["", *heads], honest)
 
 
-def event_line(name: str, recs: Sequence[Recording], two_fold: bool) -> list[str]:
+def event_line(name: str, recs: Sequence[Rows], two_fold: bool) -> list[str]:
     """Return F1@50 of runs of one class, of the rule that `tune` suggests, and of that by duration.
 
     The duration is the mean of the true events of the streams that are tuned on. Where a gap of
@@ -167,7 +170,7 @@ def event_line(name: str, recs: Sequence[Recording], two_fold: bool) -> list[str
     return [name, str(len(true)), f"{np.mean(durations):.0f}", *cells(f1)]
 
 
-def few_lines(name: str, recs: Sequence[Recording], draws: int) -> Iterator[list[str]]:
+def few_lines(name: str, recs: Sequence[Rows], draws: int) -> Iterator[list[str]]:
     """Yield, for each number of streams, the gain over Hold on all other streams."""
     for count in COUNTS:
         if count >= len(recs):
@@ -184,7 +187,7 @@ def few_lines(name: str, recs: Sequence[Recording], draws: int) -> Iterator[list
         yield [name, str(count), f"{np.mean(gains):+.1f}", f"{min(gains):+.1f}", lost]
 
 
-def one_line(name: str, source: str, recs: Sequence[Recording], two_fold: bool) -> list[str]:
+def one_line(name: str, source: str, recs: Sequence[Rows], two_fold: bool) -> list[str]:
     """Return the accuracies and calibration errors of one classifier by itself."""
     rules, truth = simple_rules(recs), labels(recs)
     live, smoothed, chosen = filtered(recs, folds(len(recs), two_fold), source)
@@ -211,7 +214,7 @@ def tables(
     """Yield the tables of a part at one rate of calls."""
     how = "hard labels" if args.hard else "probabilities"
     where = f"{how}, {'two-fold' if args.two_fold else 'in sample'}"
-    sets = {n: [one.recording(every, args.hard) for one in of] for n, of in streams.items()}
+    sets = {n: [one.rows(every, args.hard) for one in of] for n, of in streams.items()}
     if part == "rows":
         yield from row_tables(sets, args.two_fold, f"1 in {every}, {where}")
     elif part == "events":

@@ -12,13 +12,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+import classfilter as cf
 from classfilter import (
     Cascade,
     DirichletFilter,
     HoldFilter,
     MeanFilter,
     RawFilter,
-    Recording,
+    Rows,
     Tuned,
     metrics,
     policy,
@@ -55,33 +56,33 @@ def run_all(people: Sequence[Stream]) -> dict[str, list[Run]]:
     runs: dict[str, dict[int, Run]] = {}
     order = np.argsort([person.name for person in people], kind="stable")
     for train, test in ((order[1::2], order[::2]), (order[::2], order[1::2])):
-        for name, method in methods([people[i].recording(EVERY) for i in train]):
+        for name, method in methods([people[i].rows(EVERY) for i in train]):
             runs.setdefault(name, {}).update({int(i): method(people[i]) for i in test})
     return {name: [of[i] for i in range(len(people))] for name, of in runs.items()}
 
 
-def methods(train: Sequence[Recording]) -> Iterator[tuple[str, Method]]:
+def methods(train: Sequence[Rows]) -> Iterator[tuple[str, Method]]:
     """Yield each method, set on some people, ready to run on others."""
     classes = train[0].classes
 
-    def periodic(run: Callable[[Recording], Floats]) -> Method:
+    def periodic(run: Callable[[Rows], Floats]) -> Method:
         def method(person: Stream) -> Run:
-            rec = person.recording(EVERY)
-            strong = int((rec.source == "strong").sum())
+            rec = person.rows(EVERY)
+            strong = int((rec.of_source("strong")).sum())
             return Run(run(rec), strong, len(rec) - strong)
 
         return method
 
     def dirichlet(beta: Mapping[str, float]) -> Method:
         f = DirichletFilter(classes, half_life=best_half_life(train, beta))
-        return periodic(lambda rec: rec.run(f, beta=beta))
+        return periodic(lambda rec: cf.Chain(f, beta=beta).run(rec))
 
     tuned = tune(list(train), reference="strong")
-    yield "Raw", periodic(lambda rec: rec.run(RawFilter(classes)))
-    yield "Simple", periodic(lambda rec: rec.run(MeanFilter(classes, 5)))
+    yield "Raw", periodic(lambda rec: cf.Chain(RawFilter(classes)).run(rec))
+    yield "Simple", periodic(lambda rec: cf.Chain(MeanFilter(classes, 5)).run(rec))
     yield "Single", dirichlet(SINGLE)
     yield "Multiple", dirichlet(MULTIPLE)
-    yield "Hold", periodic(lambda rec: rec.run(HoldFilter(classes), beta=MULTIPLE))
+    yield "Hold", periodic(lambda rec: cf.Chain(HoldFilter(classes), beta=MULTIPLE).run(rec))
     yield "Tuned", periodic(tuned.run)
     yield "Tuned, adaptive policy", lambda person: adaptive(person, tuned)
     yield "Tuned, smoothed", periodic(tuned.smooth)
@@ -89,14 +90,16 @@ def methods(train: Sequence[Recording]) -> Iterator[tuple[str, Method]]:
     yield CEILING, lambda person: Run(person.strong, len(person.time), 0)
 
 
-def best_half_life(train: Sequence[Recording], beta: Mapping[str, float]) -> float:
+def best_half_life(train: Sequence[Rows], beta: Mapping[str, float]) -> float:
     """Return the half-life of the most accurate Dirichlet filter, by the labels."""
     step = float(np.median(np.concatenate([rec.dt[1:] for rec in train])))
     truth = np.concatenate([rec.label for rec in train if rec.label is not None])
 
     def accuracy(half_life: float) -> float:
         f = DirichletFilter(train[0].classes, half_life=half_life)
-        return metrics.accuracy(truth, np.concatenate([rec.run(f, beta=beta) for rec in train]))
+        return metrics.accuracy(
+            truth, np.concatenate([cf.Chain(f, beta=beta).run(rec) for rec in train])
+        )
 
     return max((n * step for n in HALF_LIVES), key=accuracy)
 

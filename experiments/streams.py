@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:  # the training does without
-    from classfilter import Recording
+    from classfilter import Rows
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
@@ -55,24 +55,26 @@ class Stream:
     classes: tuple[str, ...]
     fold: int = 0
 
-    def recording(self, every: int = 12, hard: bool = False) -> Recording:
+    def rows(self, every: int = 12, hard: bool = False) -> Rows:
         """Apply the paper's policy: strong instead of weak at each `every`-th step.
 
         If `hard`, only the most probable class of each row is kept.
         """
         strong = np.arange(len(self.time)) % every == 0
         probs = np.where(strong[:, None], self.strong, self.weak)
-        return self._recording(np.where(strong, "strong", "weak"), probs, hard)
+        return self._rows(np.where(strong, "strong", "weak"), probs, hard)
 
-    def alone(self, source: str, hard: bool = False) -> Recording:
+    def alone(self, source: str, hard: bool = False) -> Rows:
         """Return the predictions of one classifier at every step."""
-        return self._recording(source, getattr(self, source), hard)
+        return self._rows(source, getattr(self, source), hard)
 
-    def _recording(self, source: Any, probs: Floats, hard: bool) -> Recording:
-        from classfilter import Recording
+    def _rows(self, source: Any, probs: Floats, hard: bool) -> Rows:
+        from classfilter import rows
 
         said = probs.argmax(axis=1) if hard else probs
-        return Recording(self.time, source, said, self.classes, self.label)
+        return rows(
+            time=self.time, source=source, probs=said, classes=self.classes, label=self.label
+        )
 
 
 def write(path: Path, streams: Sequence[Stream]) -> None:

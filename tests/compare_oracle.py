@@ -1,4 +1,4 @@
-"""Recordings for `compare`, and its methods and measures in plain loops."""
+"""Rows for `compare`, and its methods and measures in plain loops."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn import metrics as sk
 
 import classfilter as cf
-from classfilter import Comparison, Recording
+from classfilter import Comparison, Rows
 from classfilter.compare.comparison import Measure
 from slow_metrics import slow_calibration_error, slow_delays, slow_switches
 
@@ -21,17 +21,17 @@ NAN = float("nan")
 K = 4
 
 
-def changed(rec: Recording, **new: Any) -> Recording:
-    columns = {name: getattr(rec, name) for name in ("time", "source", "probs", "classes", "label")}
-    return Recording(**(columns | new))
+def changed(rec: Rows, **new: Any) -> Rows:
+    columns = {name: getattr(rec, name) for name in ("time", "probs", "classes", "label")}
+    return cf.rows(**{"source": rec.source_names} | columns | new)
 
 
 @lru_cache
-def clean(seed: int, hours: float = 1.0) -> Recording:
-    return cf.simulate("plain", hours=hours, seed=seed).recording()
+def clean(seed: int, hours: float = 1.0) -> Rows:
+    return cf.simulate("plain", hours=hours, seed=seed).rows()
 
 
-def messy(seed: int, hours: float) -> Recording:
+def messy(seed: int, hours: float) -> Rows:
     """Weak and strong at one time, in any order; predictions, rows and labels missing."""
     rng = np.random.default_rng(seed)
     day = cf.simulate("plain", hours=hours, seed=seed)
@@ -45,10 +45,12 @@ def messy(seed: int, hours: float) -> Recording:
     probs[rng.random(len(probs)) < 0.05] = NAN
     unknown = rng.random(len(day.time)) < 0.1
     label = np.where(unknown, -1, day.truth)[order]
-    return Recording(day.time[order], source, probs, day.classes, label)
+    return cf.rows(
+        time=day.time[order], source=source, probs=probs, classes=day.classes, label=label
+    )
 
 
-def perfect(rec: Recording) -> Floats:
+def perfect(rec: Rows) -> Floats:
     label = np.zeros(len(rec), int) if rec.label is None else rec.label
     return np.eye(K)[np.maximum(label, 0)]
 
@@ -67,21 +69,21 @@ def values(result: Comparison, name: str) -> dict[str, float]:
 # --- the methods, row by row ----------------------------------------------------------------
 
 
-def raw(rec: Recording) -> Floats:
+def raw(rec: Rows) -> Floats:
     return mean_of(1)(rec)
 
 
-def hold(rec: Recording) -> Floats:
+def hold(rec: Rows) -> Floats:
     out, strong = [np.full(K, 1 / K)], False
-    for source, p in zip(rec.source, rec.probs, strict=True):
+    for source, p in zip(rec.source_names, rec.probs, strict=True):
         replaces = not np.isnan(p[0]) and (source == "strong" or not strong)
         strong |= bool(replaces and source == "strong")
         out.append(p / p.sum() if replaces else out[-1])
     return np.array(out[1:])
 
 
-def mean_of(window: int) -> Callable[[Recording], Floats]:
-    def mean(rec: Recording) -> Floats:
+def mean_of(window: int) -> Callable[[Rows], Floats]:
+    def mean(rec: Rows) -> Floats:
         out, last = [], []
         for p in rec.probs:
             if not np.isnan(p[0]):
@@ -92,12 +94,12 @@ def mean_of(window: int) -> Callable[[Recording], Floats]:
     return mean
 
 
-def vote(rec: Recording) -> Floats:
+def vote(rec: Rows) -> Floats:
     sure = np.where(np.isnan(rec.probs), NAN, np.eye(K)[np.nan_to_num(rec.probs).argmax(axis=1)])
     return mean_of(5)(changed(rec, probs=sure))
 
 
-def ema(rec: Recording) -> Floats:
+def ema(rec: Rows) -> Floats:
     """The weight of a row is 0.9 to the power of its age in steps."""
     out = []
     observed = ~np.isnan(rec.probs[:, 0])
@@ -112,7 +114,7 @@ def ema(rec: Recording) -> Floats:
 LOOPS = {"Raw": raw, "Hold": hold, "Mean of 5": mean_of(5), "Vote of 5": vote, "Ema": ema}
 
 
-def last_of_each_time(rec: Recording, P: Floats) -> tuple[Ints, Floats, list[float]]:
+def last_of_each_time(rec: Rows, P: Floats) -> tuple[Ints, Floats, list[float]]:
     """Labels, probabilities and times; of several rows at one time, the last."""
     T = len(rec)
     rows = [t for t in range(T) if t == T - 1 or rec.time[t + 1] > rec.time[t]]
@@ -120,8 +122,8 @@ def last_of_each_time(rec: Recording, P: Floats) -> tuple[Ints, Floats, list[flo
     return label[rows], P[rows], rec.time[rows].tolist()
 
 
-def by_hand(recs: Sequence[Recording], probs: Sequence[Floats]) -> dict[str, float]:
-    """All measures, over the rows of all recordings."""
+def by_hand(recs: Sequence[Rows], probs: Sequence[Floats]) -> dict[str, float]:
+    """All measures, over the rows of all streams."""
     ys, ps = [], []
     switches, seconds, delays = 0, 0.0, list[float]()
     for rec, P in zip(recs, probs, strict=True):

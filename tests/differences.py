@@ -124,7 +124,8 @@ CALL = Difference(
 )
 WHOLE_TABLE = Difference(
     TABLES,
-    "An invalid row refuses the whole table; the error names it. `sort=True` takes late rows.",
+    "An invalid row refuses the whole table; the error names it. `cf.rows(df, sort=True)` takes "
+    "late rows.",
     "The table is there as a whole: it can be corrected and filtered again.",
 )
 NO_EXPIRY = Difference(

@@ -1,5 +1,7 @@
 """Tables: three valid rows, and random streams interleaved."""
 
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,6 +11,8 @@ import pyarrow as pa  # type: ignore[import-untyped]
 from hypothesis import strategies as st
 
 import classfilter as cf
+from classfilter.engine import Filtered, filter_to, format_for
+from classfilter.inputs import TableFile
 from streams import random_stream
 
 NAN = float("nan")
@@ -30,6 +34,20 @@ def columns(**changed: Any) -> dict[str, Any]:
 
 def walk_sit(**settings: Any) -> cf.DirichletFilter:
     return cf.DirichletFilter(["walk", "sit"], **settings)
+
+
+def filter_parts(
+    path: Path,
+    out: Path,
+    chain: cf.Chain,
+    lag: int | None = 0,
+    sort: bool = False,
+    **reading: Any,
+) -> Filtered:
+    """Filter a file as the command line does: with options of reading."""
+    form = replace(format_for(chain, **reading), sort=sort)
+    with out.open("wb") as written:
+        return filter_to(TableFile(path, form), written, out.suffix, chain, lag=lag)
 
 
 def column(df: Any, name: str) -> list[Any]:

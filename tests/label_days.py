@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import classfilter as cf
-from classfilter import Recording
+from classfilter import Rows
 
 STEP = 5.0
 EVERY = 4
@@ -28,7 +28,7 @@ def label_day(
     lengths: Sequence[tuple[float, float]] = ((12, 18), (16, 16), (10, 20)),
     sources: Sequence[str] = ("weak", "strong"),
     labelled: bool = True,
-) -> Recording:
+) -> Rows:
     """Return a stream whose labels are on and off for these mean times in rows.
 
     The weak source has a score of each label in each row; the strong one, more certain, in some.
@@ -43,22 +43,29 @@ def label_day(
         1 / (1 + np.exp(-(mean * (2 * y - 1) + scatter * rng.normal(size=y.shape))))
         for _, y, mean, scatter in parts
     ]
-    return cf.Recording(
-        np.concatenate([part[0] for part in parts]),
-        np.repeat(["weak", "strong"][: len(parts)], [len(part[0]) for part in parts]),
-        np.concatenate(scores),
-        [f"bird{k}" for k in range(len(lengths))],
+    return cf.rows(
+        time=np.concatenate([part[0] for part in parts]),
+        source=np.repeat(["weak", "strong"][: len(parts)], [len(part[0]) for part in parts]),
+        probs=np.concatenate(scores),
+        classes=[f"bird{k}" for k in range(len(lengths))],
         label=np.concatenate([part[1] for part in parts]) if labelled else None,
         scores="independent",
         sort=True,
     )
 
 
-def with_labels(rec: Recording, **columns: NDArray[np.float64]) -> Recording:
+def with_labels(rec: Rows, **columns: NDArray[np.float64]) -> Rows:
     """Return a recording with more labels, whose scores are given and whose truth is unknown."""
     more = np.stack(list(columns.values()), axis=1)
     truth = rec.label
     if truth is not None:
         truth = np.concatenate([truth, np.full(more.shape, -1)], axis=1)
     scores, names = np.concatenate([rec.probs, more], axis=1), [*rec.classes, *columns]
-    return cf.Recording(rec.time, rec.source, scores, names, truth, scores="independent")
+    return cf.rows(
+        time=rec.time,
+        source=rec.source_names,
+        probs=scores,
+        classes=names,
+        label=truth,
+        scores="independent",
+    )

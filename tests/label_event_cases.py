@@ -108,11 +108,13 @@ def random_times(rng: np.random.Generator, rows: int) -> Any:
     return np.cumsum(rng.choice([0.0, 0.25, 0.5, 1.0, 1.0, 3.0, 5.0], rows)) - 4.0
 
 
-def random_recording(rng: np.random.Generator, rows: int = 60) -> cf.Recording:
+def random_recording(rng: np.random.Generator, rows: int = 60) -> cf.Rows:
     source = rng.choice(list(BETA), rows)
     truth = rng.choice([1, 1, 0, 0, -1], (rows // 4 + 1, len(LABELS))).repeat(4, axis=0)[:rows]
     time, scores = random_times(rng, rows), random_scores(rng, rows)
-    return cf.Recording(time, source, scores, LABELS, truth, scores="independent")
+    return cf.rows(
+        time=time, source=source, probs=scores, classes=LABELS, label=truth, scores="independent"
+    )
 
 
 def random_chain(rng: np.random.Generator, rule: cf.EventRule | None = None) -> cf.Chain:

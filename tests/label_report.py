@@ -10,7 +10,7 @@ LABELS = ["<u>robin</u>", "__proto__", "great tit"]
 ROWS = 200
 
 
-def label_recordings() -> dict[str, cf.Recording]:
+def label_recordings() -> dict[str, cf.Rows]:
     """Return two streams of two sources; labels overlap, and some are not known or observed."""
     recs = {}
     for seed, name in enumerate(["<b>garden</b>", "wood"]):
@@ -22,7 +22,14 @@ def label_recordings() -> dict[str, cf.Recording]:
         truth[:10, 2] = -1
         source = np.where(np.arange(ROWS) % 10 == 0, "eye", "mic")
         time = np.arange(ROWS) * 5.0
-        recs[name] = cf.Recording(time, source, scores, LABELS, truth, scores="independent")
+        recs[name] = cf.rows(
+            time=time,
+            source=source,
+            probs=scores,
+            classes=LABELS,
+            label=truth,
+            scores="independent",
+        )
     return recs
 
 

@@ -50,7 +50,9 @@ class Live(NamedTuple):
         """Return the events of one stream, by its recording."""
         stream, time, source, probs = zip(*rows, strict=True)
         how: Any = {"scores": "independent"} if self.labels else {}
-        rec = cf.Recording(time, source, list(probs), self.chain.classes, **how)
+        rec = cf.rows(
+            time=time, source=source, probs=list(probs), classes=self.chain.classes, **how
+        )
         how = {} if self.lag is None else {"smooth": True, "lag": self.lag}
         return [*cf.events({stream[0]: rec}, self.chain, **how)]
 

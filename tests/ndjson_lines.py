@@ -16,7 +16,8 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any, NamedTuple
 
-from classfilter import Chain, Channel, DirichletFilter, EventRule, Recording
+import classfilter as cf
+from classfilter import Chain, Channel, DirichletFilter, EventRule
 from classfilter.cli.options import _REMEDIES
 from classfilter.engine import store
 from classfilter.live.ndjson import serve
@@ -26,11 +27,11 @@ DRIVER = """
 import json, signal, sys
 from pathlib import Path
 from classfilter import Chain, DirichletFilter, EventRule
-from classfilter.live import _pipes, serve
+from classfilter.live import pipes, serve
 for number in (signal.SIGTERM, signal.SIGINT):
     signal.signal(number, signal.SIG_DFL)
 arguments = json.loads(sys.argv[1])
-_pipes.GRACE = arguments.get("grace", _pipes.GRACE)
+pipes.GRACE = arguments.get("grace", pipes.GRACE)
 state, events = arguments.get("state"), arguments.get("events")
 def make_chain(names):
     rule = EventRule(**arguments["rule"]) if events else None
@@ -47,7 +48,7 @@ except ValueError as error:
     sys.exit(f"ValueError: {error}")
 except BrokenPipeError:
     sys.exit(3)
-except _pipes.ReaderBlocked:
+except pipes.ReaderBlocked:
     sys.exit(4)
 print(json.dumps(served), file=sys.stderr)
 """
@@ -202,13 +203,15 @@ def expected(
         parts.setdefault(row.get("stream"), []).append(i)
     filtered: list[list[float]] = [[]] * len(rows)
     for part in parts.values():
-        rec = Recording(
-            [rows[i]["time"] for i in part],
-            [rows[i].get("source", "default") for i in part],
-            [[rows[i][f"p_{name}"] for name in CLASSES] for i in part],
-            CLASSES,
+        rec = cf.rows(
+            time=[rows[i]["time"] for i in part],
+            source=[rows[i].get("source", "default") for i in part],
+            probs=[[rows[i][f"p_{name}"] for name in CLASSES] for i in part],
+            classes=CLASSES,
         )
-        for i, p in zip(part, rec.run(fresh, beta=BETA, channel=channel).tolist(), strict=True):
+        for i, p in zip(
+            part, Chain(fresh, beta=BETA, channel=channel).run(rec).tolist(), strict=True
+        ):
             filtered[i] = p
     return filtered
 

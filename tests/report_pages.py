@@ -11,28 +11,30 @@ import numpy as np
 import pytest
 
 import classfilter as cf
+from classfilter.report.page import fill_page
 from classfilter.report.page_data import page_data
-from classfilter.report.report import fill_page
 
 ROOT = Path(__file__).parents[1]
 CLASSES = ["</script><img src=x onerror=alert(1)>", "\"'><u>\u2028", "__proto__", "plain"]
 SOURCES = ["<i>strong</i>", "constructor"]
 
 
-def streams(names: tuple[Any, Any] = (CLASSES, SOURCES)) -> dict[str, cf.Recording]:
+def streams(names: tuple[Any, Any] = (CLASSES, SOURCES)) -> dict[str, cf.Rows]:
     """Return two streams of two sources; the second one has a pause, gaps and equal times."""
     recs = {}
     for seed in range(2):
-        day = cf.simulate("plain", hours=1.5, seed=seed).recording()
+        day = cf.simulate("plain", hours=1.5, seed=seed).rows()
         probs, time = day.probs.copy(), day.time.copy()
         if seed:
             probs[40:44] = np.nan
             time[500:] += 3000.0
             time[700:720:2] = time[701:721:2]  # two rows of one time
-        source = np.where(day.source == "strong", *names[1])
-        hard = (np.arange(len(day)) // 50 == 2) & (day.source == "weak")  # classes, no confidence
+        source = np.where(day.of_source("strong"), *names[1])
+        hard = (np.arange(len(day)) // 50 == 2) & (day.of_source("weak"))  # classes, no confidence
         probs[hard] = np.eye(len(names[0]))[probs[hard].argmax(axis=1)]
-        recs[f"<u>{seed}</u>"] = cf.Recording(time, source, probs, names[0], day.label, hard=hard)
+        recs[f"<u>{seed}</u>"] = cf.rows(
+            time=time, source=source, probs=probs, classes=names[0], label=day.label, one_hot=hard
+        )
     return recs
 
 
@@ -47,7 +49,7 @@ def use(path: Path, steps: list[list[Any]]) -> dict[str, Any]:
     return result
 
 
-def write_page(recs: dict[Any, cf.Recording], chain: cf.Chain | None, path: Path) -> Path:
+def write_page(recs: dict[Any, cf.Rows], chain: cf.Chain | None, path: Path) -> Path:
     """Write a report without the tables, which take a while to compute; or the empty page."""
     data = None if chain is None else page_data(list(recs.items()), chain)
     path.write_text(fill_page("", "", [], data), "utf-8")

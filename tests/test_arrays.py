@@ -48,15 +48,19 @@ def test_a_row_of_which_a_part_is_masked_is_refused(name: str) -> None:
 
 
 def test_recordings_times_and_classes() -> None:
-    rec = cf.Recording([0, 1], "a", ROWS, 2)
+    rec = cf.rows(time=[0, 1], source="a", probs=ROWS, classes=2)
     np.testing.assert_array_equal(rec.probs, PLAIN)
     for time in (np.arange(2), np.arange(2).astype("M8[s]")):
         with pytest.raises(cf.RowError, match="time in row 1 is nan; it must be finite"):
-            cf.Recording(np.ma.array(time, mask=[False, True]), "a", PLAIN, 2)
+            cf.rows(time=np.ma.array(time, mask=[False, True]), source="a", probs=PLAIN, classes=2)
     classes = np.ma.array([1, 0], mask=[False, True])
-    np.testing.assert_array_equal(cf.Recording([0, 1], "a", classes, 2).probs, [[0, 1], NAN])
+    np.testing.assert_array_equal(
+        cf.rows(time=[0, 1], source="a", probs=classes, classes=2).probs, [[0, 1], NAN]
+    )
     memory = np.asarray(PLAIN).view(np.matrix)  # another subclass is taken as it is
-    np.testing.assert_array_equal(cf.Recording([0, 1], "a", memory, 2).probs, PLAIN)
+    np.testing.assert_array_equal(
+        cf.rows(time=[0, 1], source="a", probs=memory, classes=2).probs, PLAIN
+    )
 
 
 @pytest.mark.parametrize("unit", ["ns", "us", "s", "m"])

@@ -66,7 +66,9 @@ def test_many_rows(kind: Any, rows: Any) -> None:
         lambda: kind(CLASSES).run(rows),
         lambda: cf.Bank(kind(CLASSES), 3).update(rows),
         lambda: cf.Tracker(kind(CLASSES)).update_many(["x", "y", "z"], [0.0] * 3, None, rows),
-        lambda: cf.Recording([0.0, 1.0, 2.0], ["default"] * len(rows), rows, CLASSES),
+        lambda: cf.rows(
+            time=[0.0, 1.0, 2.0], source=["default"] * len(rows), probs=rows, classes=CLASSES
+        ),
         lambda: CHANNEL.apply(rows),
     ):
         assert refused(call).row == 2
@@ -80,7 +82,9 @@ def test_an_array_of_booleans() -> None:
         lambda: cf.Tracker(cf.DirichletFilter(CLASSES)).update_many(
             ["x", "y"], [0.0, 0.0], None, rows
         ),
-        lambda: cf.Recording([0.0, 1.0], ["default"] * len(rows), rows, CLASSES),
+        lambda: cf.rows(
+            time=[0.0, 1.0], source=["default"] * len(rows), probs=rows, classes=CLASSES
+        ),
         lambda: CHANNEL.apply(rows),
     ):
         error = refused(call)

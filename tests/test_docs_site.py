@@ -39,7 +39,7 @@ WORDS = """
     unknown
 """
 """What people search for; docs/glossary.md says what it is here."""
-MODULES = ("metrics", "policy", "plot", "reference", "simulation", "sklearn", "spark")
+MODULES = ("metrics", "policy", "plot", "reference", "sklearn", "spark")
 
 
 def public_names() -> list[str]:

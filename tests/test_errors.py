@@ -136,7 +136,7 @@ def test_a_sum_far_from_one_has_two_remedies(run: Run) -> None:
 
 def test_a_single_column_may_be_a_score_by_itself(run: Run) -> None:
     row = {"time": 0.0, "p_speech": 0.9}
-    error = raised(lambda: cf.recordings(pl.DataFrame(row)))
+    error = raised(lambda: cf.rows(pl.DataFrame(row)).by_stream())
     assert error.hints == (Remedy.ONE_SCORE,)
     assert str(error).endswith('one score by itself, give scores="independent"')
     pl.DataFrame(row).write_csv("speech.csv")
@@ -144,7 +144,7 @@ def test_a_single_column_may_be_a_score_by_itself(run: Run) -> None:
     assert told.endswith("one score by itself, give --scores independent\n")
     told = ndjson_lines.run(as_line(row))[1]
     assert "one score by itself, give --scores independent\n" in told
-    assert raised(lambda: cf.recordings(pl.DataFrame({"time": [0.0]}))).hints == ()
+    assert raised(lambda: cf.rows(pl.DataFrame({"time": [0.0]})).by_stream()).hints == ()
 
 
 def test_arguments_of_a_policy() -> None:
@@ -196,7 +196,9 @@ def test_confidence_and_labels() -> None:
     error = raised(lambda: cf.filter_table(top, f))
     assert (error.argument, error.row, error.value) == ("confidence", 1, 70.0)
     assert error.remedy is Remedy.IF_PERCENT
-    error = raised(lambda: cf.Recording([0.0, 1.0], "s", ["a", "x"], classes=["a", "b"]))
+    error = raised(
+        lambda: cf.rows(time=[0.0, 1.0], source="s", probs=["a", "x"], classes=["a", "b"])
+    )
     assert (error.argument, error.row, error.value) == ("probs", 1, "x")
     assert error.rule == "the classes are ['a', 'b']"
 
@@ -206,16 +208,16 @@ def test_hints_of_a_table() -> None:
     percent = pl.DataFrame({**TABLE, "p_a": [60.0] * 3, "p_b": [40.0] * 3})
     error = raised(lambda: cf.filter_table(percent, f))
     assert error.hints == (Remedy.LOOK_LIKE_PERCENT,)
-    error = raised(lambda: cf.recordings(pl.DataFrame({**TABLE, "p_value": [0.3] * 3})))
+    error = raised(lambda: cf.rows(pl.DataFrame({**TABLE, "p_value": [0.3] * 3})).by_stream())
     assert error.hints[-1] is Remedy.IF_NOT_CLASSES
 
 
 def test_a_table_without_its_columns() -> None:
     df = pl.DataFrame(TABLE)
-    error = raised(lambda: cf.recordings(df.drop("time")))
+    error = raised(lambda: cf.rows(df.drop("time")).by_stream())
     assert (error.argument, error.value) == ("the table", ["p_a", "p_b"])
     assert error.remedy is Remedy.NAME_TIME
-    error = raised(lambda: cf.recordings(df, columns={"tme": "time"}))
+    error = raised(lambda: cf.rows(df, columns={"tme": "time"}).by_stream())
     assert (error.argument, error.value) == ("columns", "tme")
 
 
@@ -230,8 +232,8 @@ def test_times_and_weights_of_a_tracker() -> None:
 
 
 def test_a_weight_of_a_source() -> None:
-    rec = cf.Recording([0.0], "s", [[0.5, 0.5]], ["a", "b"])
-    error = raised(lambda: rec.run(cf.DirichletFilter(2), beta={"s": 2}))
+    rec = cf.rows(time=[0.0], source="s", probs=[[0.5, 0.5]], classes=["a", "b"])
+    error = raised(lambda: cf.Chain.of(cf.DirichletFilter(2), beta={"s": 2}).run(rec))
     assert (error.argument, error.entry, error.value) == ("beta", "s", 2)
     assert str(error) == "beta['s'] is 2; it must be a number in [0, 1]"
 
@@ -301,8 +303,8 @@ def test_known_keywords_are_shown_and_needed_as_before() -> None:
 
 
 def test_warnings_of_tune_name_the_line_that_called_it() -> None:
-    rec = cf.simulate("plain", hours=0.1, seed=0).recording()
-    silent = cf.Recording([0.0], "none", [[math.nan] * 4], rec.classes)
+    rec = cf.simulate("plain", hours=0.1, seed=0).rows()
+    silent = cf.rows(time=[0.0], source="none", probs=[[math.nan] * 4], classes=rec.classes)
     with pytest.warns(UserWarning, match="without any prediction|needs at least 40") as caught:
         cf.tune([rec, silent])
     assert [warning.filename for warning in caught] == [__file__] * 2

@@ -39,10 +39,16 @@ def lines(root: Any) -> list[str]:
     return [text for div in plain for text in div.itertext()]
 
 
-def recording(classes: Any = ("rest", "move"), names: Any = ("strong", "weak")) -> cf.Recording:
+def recording(classes: Any = ("rest", "move"), names: Any = ("strong", "weak")) -> cf.Rows:
     a, b = names
     probs = [[0.9, 0.1], [0.2, 0.8], [math.nan] * 2, [0.6, 0.4], [0.3, 0.7]]
-    return cf.Recording([0, 5, 10, 15, 20], [a, b, b, b, a], probs, classes, [0, 0, 1, 1, -1])
+    return cf.rows(
+        time=[0, 5, 10, 15, 20],
+        source=[a, b, b, b, a],
+        probs=probs,
+        classes=classes,
+        label=[0, 0, 1, 1, -1],
+    )
 
 
 def test_a_recording_counts_its_predictions() -> None:
@@ -56,7 +62,7 @@ def test_a_recording_counts_its_predictions() -> None:
 
 
 def test_a_recording_without_rows() -> None:
-    empty = parse(cf.Recording([], [], [], ["rest", "move"]))
+    empty = parse(cf.rows(time=[], source=[], probs=[], classes=["rest", "move"]))
     assert cells(empty) == [["class"], ["rest"], ["move"]]
 
 

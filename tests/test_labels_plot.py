@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from matplotlib.colors import to_rgba
 
-from classfilter import Event, Events, MultiLabelFilter, Recording, StickyFilter, plot
+import classfilter as cf
+from classfilter import Event, Events, MultiLabelFilter, StickyFilter, plot
 
 TIME = np.arange(6) * 60.0
 LABELS = ("robin", "wren")
@@ -70,8 +71,10 @@ def test_events_of_several_labels() -> None:
 
 @pytest.mark.parametrize("truth", [TRUTH, None])
 def test_an_overview_has_truth_scores_and_probabilities(truth: Any) -> None:
-    rec = Recording(TIME, "mic", SCORES, LABELS, label=truth, scores="independent")
-    P = rec.run(MultiLabelFilter(LABELS, StickyFilter(2, half_life=60.0)))
+    rec = cf.rows(
+        time=TIME, source="mic", probs=SCORES, classes=LABELS, label=truth, scores="independent"
+    )
+    P = cf.Chain.of(MultiLabelFilter(LABELS, StickyFilter(2, half_life=60.0))).run(rec)
     axes = only(plot.overview(rec, P, strong="mic"))
     names = ["raw", "filtered"] if truth is None else ["truth", "raw", "filtered"]
     assert ticks(axes) == [f"{label}: {name}" for label in LABELS for name in names]

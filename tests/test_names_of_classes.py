@@ -36,7 +36,9 @@ MANY: dict[str, Entry] = {
     "Bank of a chain": lambda f, rows: cf.Bank(cf.Chain(f), 4).update(rows),
     "Bank.run": lambda f, rows: cf.Bank(f, 2).run(rows, rows=[0, 1, 1, 0]),
     "update_many": lambda f, rows: cf.Tracker(f).update_many("aabb", [0, 1, 0, 1], None, rows),
-    "Recording": lambda f, rows: cf.Recording(range(4), "net", rows, CLASSES).run(f),
+    "rows": lambda f, rows: cf.Chain(f).run(
+        cf.rows(time=range(4), source="net", probs=rows, classes=CLASSES)
+    ),
 }
 ONE: dict[str, Entry] = {
     "update": lambda f, row: f.copy().update(row),
@@ -120,7 +122,7 @@ def test_other_names_are_refused_and_change_nothing(kind: str, wrong: str) -> No
         calls.append(partial(f.run, rows))
         calls.append(partial(bank.update, rows))
         calls.append(partial(tracker.update_many, ["a", "b"], 1.0, None, rows))
-        calls.append(partial(cf.Recording, [0, 1], "net", rows, CLASSES))
+        calls.append(partial(cf.rows, time=[0, 1], probs=rows, classes=CLASSES))
     for call in calls:
         with pytest.raises(cf.ArgumentError, match=message) as error:
             call()

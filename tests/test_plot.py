@@ -12,10 +12,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from classfilter import Comparison, Events, Recording, demo, metrics, plot
+import classfilter as cf
+from classfilter import Comparison, Events, demo, metrics, plot
 from classfilter.compare.comparison import Measure, Row
-from classfilter.simulate.simulate import simulate
-from classfilter.support.plot_style import band
+from classfilter.plot.style import band
+from classfilter.simulate.days import simulate
 
 pytest.importorskip("matplotlib")
 
@@ -224,7 +225,7 @@ def test_times_that_are_dates_are_drawn_as_dates() -> None:
 
 
 def test_an_overview_draws_dates_in_a_zone() -> None:
-    rec = Recording(START + TIME * 60, "weak", probs(0), CLASSES)
+    rec = cf.rows(time=START + TIME * 60, source="weak", probs=probs(0), classes=CLASSES)
     plain = plot.overview(rec, probs(1), strong="weak").axes[2]
     assert plain.get_xlabel() == "Time (min)"
     assert plain.get_xlim() == pytest.approx((0, 120))

@@ -99,9 +99,9 @@ def entry_points(labels: list[Any], top: Confidences | None) -> dict[str, Callab
         "Bank.run": lambda f, **channel: cf.Bank(cf.Chain(f, **channel), 1).run(
             labels, dt=np.diff(TIMES, prepend=0.0), rows=[0] * 4, confidence=top
         ),
-        "Recording": lambda f, **channel: cf.Recording(
-            TIMES, "net", labels, CLASSES, confidence=top
-        ).run(f, **channel),
+        "Recording": lambda f, **channel: cf.Chain.of(f, **channel).run(
+            cf.rows(time=TIMES, source="net", probs=labels, classes=CLASSES, confidence=top)
+        ),
         "pandas": frame(pd.DataFrame),
         "polars": frame(pl.DataFrame),
         "file": file,
@@ -127,9 +127,9 @@ def test_a_class_equals_the_row_by_hand(
         results = np.array(run(FILTERS[kind](), channel=channel))
         assert results.tobytes() == expected, name
     given_as_probabilities = np.eye(3)[indices]
-    rec = cf.Recording(TIMES, "net", given_as_probabilities, CLASSES)
+    rec = cf.rows(time=TIMES, source="net", probs=given_as_probabilities, classes=CLASSES)
     one_hot = by_hand(FILTERS[kind](), given_as_probabilities.tolist(), channel)
-    assert rec.run(FILTERS[kind](), channel=channel).tobytes() == one_hot
+    assert cf.Chain.of(FILTERS[kind](), channel=channel).run(rec).tobytes() == one_hot
 
 
 @pytest.mark.parametrize("make", [*FILTERS.values(), lambda: cf.MeanFilter(CLASSES)])
@@ -152,48 +152,61 @@ def test_a_list_may_mix_classes_and_probabilities() -> None:
     expected = [cf.Tracker(f).update("a", 0.0, None, row) for row in rows]
     many = tracker.update_many(["a", "b", "c", "d"], 0.0, None, rows)
     assert many.tobytes() == np.array(expected).tobytes()
-    rec = cf.Recording(range(4), "net", rows, CLASSES)
-    assert rec.hard.tolist() == [False, True, False, False]
+    rec = cf.rows(time=range(4), source="net", probs=rows, classes=CLASSES)
+    assert rec.one_hot.tolist() == [False, True, False, False]
 
 
 def test_labels_stay_labels() -> None:
     """In parts, copies and tables; `tune` gets them one-hot, to estimate their channel."""
     labels: list[Any] = ["sit", None, "walk", [0.0, 0.0, 1.0]]
-    rec = cf.Recording(range(4), ["a", "b", "b", "a"], labels, CLASSES)
+    rec = cf.rows(time=range(4), source=["a", "b", "b", "a"], probs=labels, classes=CLASSES)
     hard = [True, False, True, False]
     nan = [np.nan] * 3
     np.testing.assert_array_equal(rec.probs, [[0, 1, 0], nan, [1, 0, 0], [0, 0, 1]])
-    assert rec.hard.tolist() == hard
-    assert rec.part(slice(1, 4)).hard.tolist() == hard[1:]
+    assert rec.one_hot.tolist() == hard
+    assert rec.take(slice(1, 4)).one_hot.tolist() == hard[1:]
     f, copies = FILTERS["sticky"](), [dataclasses.replace(rec)]
-    copies += [cf.Recording.from_table(rec.to_table(kind)) for kind in ("pandas", "polars")]
-    copies += [cf.Recording.from_table(rec.to_table("pyarrow"), classes=CLASSES)]
+    copies += [cf.rows(rec.to_table(kind)) for kind in ("pandas", "polars")]
+    copies += [cf.rows(rec.to_table("pyarrow"), classes=CLASSES)]
     for copy in copies:
-        assert copy.hard.tolist() == hard
+        assert copy.one_hot.tolist() == hard
         np.testing.assert_array_equal(copy.probs, rec.probs)
-        assert copy.run(f).tobytes() == rec.run(f).tobytes()
-    turned = cf.Recording([3, 2, 1, 0], "a", labels, CLASSES, sort=True)
-    assert turned.hard.tolist() == hard[::-1]
+        assert cf.Chain.of(f).run(copy).tobytes() == cf.Chain.of(f).run(rec).tobytes()
+    turned = cf.rows(time=[3, 2, 1, 0], source="a", probs=labels, classes=CLASSES, sort=True)
+    assert turned.one_hot.tolist() == hard[::-1]
 
 
 def test_labels_stay_labels_where_rows_are_left_out() -> None:
     time, source = np.repeat(np.arange(40.0), 2), ["weak", "strong"] * 40
-    rec = cf.Recording(time, source, ["walk", "sit", "sleep", "sit"] * 20, CLASSES)
-    assert thin([rec], "strong", 5).recordings[0].hard.all()
+    rec = cf.rows(
+        time=time, source=source, probs=["walk", "sit", "sleep", "sit"] * 20, classes=CLASSES
+    )
+    assert thin([rec], "strong", 5).recordings[0].one_hot.all()
 
 
 @pytest.mark.parametrize(
-    ("hard", "why"),
-    [([True] * 2, "hard is [True, True]; it must say"), ([0, 1, 1], "hard is [0, 1, 1]; it must")],
+    ("one_hot", "why"),
+    [
+        ([True] * 2, "one_hot is [True, True]; it must say"),
+        ([0, 1, 1], "one_hot is [0, 1, 1]; it must"),
+    ],
 )
-def test_what_is_hard_must_be_said_of_each_row(hard: Any, why: str) -> None:
+def test_one_hot_must_be_said_of_each_row(one_hot: Any, why: str) -> None:
     with pytest.raises(cf.ArgumentError, match=re.escape(why)):
-        cf.Recording(range(3), "a", ["sit"] * 3, CLASSES, hard=hard)
+        cf.rows(time=range(3), source="a", probs=["sit"] * 3, classes=CLASSES, one_hot=one_hot)
 
 
-def test_what_is_hard_must_be_one_hot() -> None:
-    with pytest.raises(cf.RowError, match=r"probs in row 1 is \[0.5, 0.3, 0.2\]; it is hard"):
-        cf.Recording([0, 1], "a", [[1, 0, 0], [0.5, 0.3, 0.2]], CLASSES, hard=[True, True])
+def test_rows_marked_one_hot_must_be_so() -> None:
+    with pytest.raises(
+        cf.RowError, match=r"probs in row 1 is \[0.5, 0.3, 0.2\]; it must be one-hot"
+    ):
+        cf.rows(
+            time=[0, 1],
+            source="a",
+            probs=[[1, 0, 0], [0.5, 0.3, 0.2]],
+            classes=CLASSES,
+            one_hot=[True, True],
+        )
 
 
 WRONG: dict[str, tuple[Any, Any, str, int | None]] = {
@@ -213,7 +226,9 @@ def test_a_wrong_confidence_changes_nothing(wrong: str) -> None:
     calls: list[Callable[[], Any]] = [
         lambda: tracker.update_many(["a", "b"], 0.0, None, probs, confidence=confidence),
         lambda: bank.update(probs, confidence=confidence),
-        lambda: cf.Recording([0, 1], "net", probs, CLASSES, confidence=confidence),
+        lambda: cf.rows(
+            time=[0, 1], source="net", probs=probs, classes=CLASSES, confidence=confidence
+        ),
     ]
     for call in calls:
         with pytest.raises(cf.ArgumentError, match=re.escape(why)) as error:
@@ -263,8 +278,8 @@ def test_numbers_and_names_that_share_no_class() -> None:
     for columns in (table, table | {"prediction": names, "label": ["0", None, "2", "1"]}):
         for make in (pd.DataFrame, pl.DataFrame):
             with pytest.raises(cf.ArgumentError, match="they share no class; give the names in th"):
-                cf.recordings(make(columns))
-    (rec,) = cf.recordings(pd.DataFrame(table), classes=["wake", "light", "deep"]).values()
+                cf.rows(make(columns)).by_stream()
+    (rec,) = cf.rows(pd.DataFrame(table), classes=["wake", "light", "deep"]).by_stream().values()
     assert rec.label is not None
     assert rec.probs.argmax(axis=1).tolist() == [0, 1, 2, 1]
     assert rec.label.tolist() == [0, 1, 2, 0]
@@ -288,8 +303,10 @@ def test_flags_are_no_class_numbers(flags: Any) -> None:
         lambda flags: f.run(flags),
         lambda flags: cf.Tracker(f).update("a", 0, None, flags[0]),
         lambda flags: cf.Tracker(f).update_many(["a", "a"], [0, 1], None, flags),
-        lambda flags: cf.Recording([0, 1], "s", flags, f.classes),
-        lambda flags: cf.Recording([0, 1], "s", [[0.5, 0.5]] * 2, f.classes, label=flags),
+        lambda flags: cf.rows(time=[0, 1], source="s", probs=flags, classes=f.classes),
+        lambda flags: cf.rows(
+            time=[0, 1], source="s", probs=[[0.5, 0.5]] * 2, classes=f.classes, label=flags
+        ),
         lambda flags: cf.filter_table(pd.DataFrame({"time": [0, 1], "prediction": flags}), f),
         lambda flags: cf.filter_table(
             pl.DataFrame({"time": [0, 1], "prediction": [True, None]}), f

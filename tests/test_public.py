@@ -75,7 +75,9 @@ def test_importing_loads_nothing_but_the_version() -> None:
 
 
 def pickled() -> list[object]:
-    rec = cf.Recording([0, 1], "weak", [[0.9, 0.1], [0.4, 0.6]], ["rest", "move"])
+    rec = cf.rows(
+        time=[0, 1], source="weak", probs=[[0.9, 0.1], [0.4, 0.6]], classes=["rest", "move"]
+    )
     filters = [cf.DirichletFilter(2), cf.StickyFilter(2), cf.EmaFilter(2), cf.HoldFilter(2)]
     states = [f.state for f in filters]
     more = [rec, cf.Channel(np.eye(2) + 1), cf.policy.Adaptive(), cf.policy.Periodic()]

@@ -122,8 +122,8 @@ def test_the_filter_is_tuned_on_streams_that_its_model_has_not_seen(labels: bool
     for name in names:
         rows = order[data.groups[order] == name]
         classes = ["rest", "run", "walk"]
-        columns = data.times[rows], "estimator", probs[rows], classes, data.y[rows].tolist()
-        recs.append(cf.Recording(*columns))
+        columns: Any = {"time": data.times[rows], "source": "estimator", "probs": probs[rows]}
+        recs.append(cf.rows(**columns, classes=classes, label=data.y[rows].tolist()))
     expected = cf.tune(recs, labels=labels)
     assert model.filter_.candidate == expected.candidate
     assert model.filter_.explanation == expected.explanation
@@ -131,7 +131,12 @@ def test_the_filter_is_tuned_on_streams_that_its_model_has_not_seen(labels: bool
     alone = LogisticRegression().fit(data.X, data.y).predict_proba(data.X)
     for name in names:
         rows = order[data.groups[order] == name]
-        rec = cf.Recording(data.times[rows], "estimator", alone[rows], ["rest", "run", "walk"])
+        rec = cf.rows(
+            time=data.times[rows],
+            source="estimator",
+            probs=alone[rows],
+            classes=["rest", "run", "walk"],
+        )
         got = model.predict_proba(data.X[rows], times=data.times[rows])
         np.testing.assert_allclose(got, expected.run(rec), rtol=1e-9)
 
@@ -142,7 +147,7 @@ def test_a_single_stream_is_cut_into_folds_in_time() -> None:
     model = FilteredClassifier(LogisticRegression(), "sticky")
     model.fit(shuffled.X, shuffled.y, times=shuffled.times)
     probs = out_of_fold(data, StratifiedKFold(5).split(data.X, data.y))
-    rec = cf.Recording(data.times, "estimator", probs, ["rest", "run", "walk"])
+    rec = cf.rows(time=data.times, source="estimator", probs=probs, classes=["rest", "run", "walk"])
     expected = cf.tune(rec, "sticky")
     assert model.filter_.candidate == expected.candidate
     assert model.filter_.explanation == expected.explanation
@@ -175,11 +180,15 @@ def test_a_fold_without_a_class_counts_it_as_unlikely() -> None:
 
 def test_a_tuned_filter_can_be_given() -> None:
     data = Data()
-    rec = cf.Recording(data.times[:48], "weak", np.eye(3)[[0] * 24 + [1] * 24], CLASSES)
+    rec = cf.rows(
+        time=data.times[:48], source="weak", probs=np.eye(3)[[0] * 24 + [1] * 24], classes=CLASSES
+    )
     tuned = cf.tune(rec)
     model = FilteredClassifier(LogisticRegression(), tuned).fit(data.X, data.y)
     probs = LogisticRegression().fit(data.X, data.y).predict_proba(data.X)
-    rec = cf.Recording(np.arange(len(probs)), "weak", probs, ["rest", "run", "walk"])
+    rec = cf.rows(
+        time=np.arange(len(probs)), source="weak", probs=probs, classes=["rest", "run", "walk"]
+    )
     np.testing.assert_allclose(model.predict_proba(data.X), tuned.run(rec), rtol=1e-9)
     model.set_params(lag=2)
     np.testing.assert_allclose(model.predict_proba(data.X), tuned.smooth(rec, lag=2), rtol=1e-9)

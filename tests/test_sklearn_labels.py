@@ -82,7 +82,13 @@ def test_the_filter_is_tuned_on_streams_that_its_model_has_not_seen() -> None:
     for train, test in GroupKFold(2).split(X, y, stream):
         scores[test] = estimator.fit(X[train], y[train]).predict_proba(X[test])
     recs = [
-        cf.Recording(times[rows], "estimator", scores[rows], 3, scores="independent")
+        cf.rows(
+            time=times[rows],
+            source="estimator",
+            probs=scores[rows],
+            classes=3,
+            scores="independent",
+        )
         for rows in (stream == code for code in range(4))
     ]
     assert model.filter_.settings == cf.tune(recs, "sticky").settings

@@ -35,7 +35,7 @@ def tuned(tmp_path: Path) -> Any:
     return cf.load(path)
 
 
-def recording() -> cf.Recording:
+def recording() -> cf.Rows:
     """Predictions of the source that the policy calls at each step."""
     rng = np.random.default_rng(0)
     steps = [(t, s) for t in range(40) for s in ("strong", "weak")]
@@ -43,13 +43,13 @@ def recording() -> cf.Recording:
     chosen = [(s == "strong") == (t % EVERY == 0) for t, s in steps]
     rows = [(5.0 * t, s, p) for (t, s), p, c in zip(steps, probs, chosen, strict=True) if c]
     time, source, p = (list(column) for column in zip(*rows, strict=True))
-    return cf.Recording(time, source, np.array(p), CLASSES)
+    return cf.rows(time=time, source=source, probs=np.array(p), classes=CLASSES)
 
 
 def by_hand() -> Any:
     """Return what channel, weights and filter give, written out."""
     f, rec, last, out = cf.StickyFilter(CLASSES, half_life=20.0), recording(), 0.0, []
-    for time, source, p in zip(rec.time, rec.source, rec.probs, strict=True):
+    for time, source, p in zip(rec.time, rec.source_names, rec.probs, strict=True):
         row = CHANNEL.apply(p) if source == "weak" else p
         out.append(f.update(row, WEIGHTS[source], time - last))
         last = time
@@ -60,45 +60,44 @@ def of_table(df: Any) -> Any:
     return df.select([f"f_{name}" for name in CLASSES]).to_numpy()
 
 
-def by_bank(tuned: Any, rec: cf.Recording, _: Path) -> Any:
+def by_bank(tuned: Any, rec: cf.Rows, _: Path) -> Any:
     bank, batch = cf.Bank(tuned, 2), cf.Bank(tuned, 2)
-    rows = zip(rec.probs, rec.source, rec.dt, strict=True)
+    rows = zip(rec.probs, rec.source_names, rec.dt, strict=True)
     P = [bank.update([p], dt=dt, rows=[1], source=str(s))[0] for p, s, dt in rows]
     where = np.ones(len(rec), int)
-    Q = batch.run(rec.probs, dt=rec.dt, rows=where, source=rec.source)
+    Q = batch.run(rec.probs, dt=rec.dt, rows=where, source=rec.source_names)
     np.testing.assert_array_equal(P, Q)
     np.testing.assert_array_equal(bank.filter(0).state.probs, tuned.filter().state.probs)
     return P
 
 
-def by_file(tuned: Any, rec: cf.Recording, folder: Path) -> Any:
+def by_file(tuned: Any, rec: cf.Rows, folder: Path) -> Any:
     cf.write_table(rec.to_table(), folder / "in.csv")
     cf.filter_file(folder / "in.csv", folder / "out.csv", tuned)
     return of_table(cf.read_table(folder / "out.csv"))
 
 
-def by_tracker(tuned: Any, rec: cf.Recording, _: Path) -> Any:
+def by_tracker(tuned: Any, rec: cf.Rows, _: Path) -> Any:
     tracker = cf.Tracker(tuned)
-    rows, P = zip(rec.time, rec.source, rec.probs, strict=True), []
+    rows, P = zip(rec.time, rec.source_names, rec.probs, strict=True), []
     for time, source, p in rows:
         assert tracker.next_source("a", time) == source
         P.append(tracker.update("a", time, source, p))
     return P
 
 
-def sources(rec: cf.Recording) -> dict[str, Callable[[Any], Any]]:
+def sources(rec: cf.Rows) -> dict[str, Callable[[Any], Any]]:
     return {name: lambda at: rec.probs[int(at[0])] for name in WEIGHTS}
 
 
-def by_cascade(tuned: Any, rec: cf.Recording, _: Path) -> Any:
+def by_cascade(tuned: Any, rec: cf.Rows, _: Path) -> Any:
     cascade = cf.Cascade(tuned, sources(rec))
     steps = [cascade.step([i], time=float(t)) for i, t in enumerate(rec.time)]
-    assert [step.source for step in steps] == rec.source.tolist()
+    assert [step.source for step in steps] == rec.source_names.tolist()
     return [step.probs for step in steps]
 
 
-FILTERED: dict[str, Callable[[Any, cf.Recording, Path], Any]] = {
-    "Recording.run": lambda tuned, rec, _: rec.run(tuned),
+FILTERED: dict[str, Callable[[Any, cf.Rows, Path], Any]] = {
     "Tuned.run": lambda tuned, rec, _: tuned.run(rec),
     "filter_table": lambda tuned, rec, _: of_table(cf.filter_table(rec.to_table(), tuned)),
     "filter_file": by_file,
@@ -106,7 +105,7 @@ FILTERED: dict[str, Callable[[Any, cf.Recording, Path], Any]] = {
     "Tracker": by_tracker,
     "Cascade": by_cascade,
     "smooth_table": lambda tuned, rec, _: of_table(cf.smooth_table(rec.to_table(), tuned, lag=0)),
-    "Recording.smooth": lambda tuned, rec, _: rec.smooth(tuned, lag=0),
+    "Tuned.smooth": lambda tuned, rec, _: tuned.smooth(rec, lag=0),
 }
 ELSEWHERE = {"smooth", "export", "verify", "to_json", "FilteredClassifier"}
 ELSEWHERE |= {"report", "events"}  # tests/report, tests/events
@@ -117,7 +116,7 @@ NOT_A_FILTER |= {"MultiLabelFilter"}  # it is made of filters, not of chains
 @pytest.mark.parametrize("name", FILTERED)
 def test_a_tuned_in_place_of_a_filter(name: str, tuned: Any, tmp_path: Path) -> None:
     rec = recording()
-    assert set(rec.source) == {"strong", "weak"}
+    assert set(rec.source_names) == {"strong", "weak"}
     np.testing.assert_allclose(FILTERED[name](tuned, rec, tmp_path), by_hand(), rtol=1e-12)
 
 
@@ -125,13 +124,12 @@ def test_no_function_is_left_out() -> None:
     """Every public one with an argument `filter` or `tuned` has a case here."""
     places: dict[str, Any] = {name: getattr(cf, name) for name in cf.__all__}
     places |= vars(embedded) | {"FilteredClassifier": FilteredClassifier, "to_json": to_json}
-    places |= {f"Recording.{name}": getattr(cf.Recording, name) for name in ("run", "smooth")}
     taking = {
         name
         for name, place in places.items()
         if callable(place) and {"filter", "tuned"} & set(_parameters(place))
     }
-    assert taking - NOT_A_FILTER == (set(FILTERED) | ELSEWHERE) - {"Tuned.run"}
+    assert taking - NOT_A_FILTER == (set(FILTERED) | ELSEWHERE) - {"Tuned.run", "Tuned.smooth"}
 
 
 def _parameters(place: Any) -> dict[str, Any]:

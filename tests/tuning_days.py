@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 import classfilter as cf
-from classfilter import Recording
-from classfilter.simulate.simulate import Simulation
+from classfilter import Rows
+from classfilter.simulate.days import Simulation
 from classfilter.tuning.result import Tuned
-from classfilter.tuning.tune import tune
+from classfilter.tuning.tuner import tune
 
 Floats = NDArray[np.float64]
 
@@ -26,32 +26,38 @@ def day(seed: int, hours: float) -> Simulation:
     return cf.simulate("capture24", hours=hours, seed=seed)
 
 
-def days(seeds: Sequence[int], hours: float) -> list[Recording]:
-    return [day(seed, hours).recording() for seed in seeds]
+def days(seeds: Sequence[int], hours: float) -> list[Rows]:
+    return [day(seed, hours).rows() for seed in seeds]
 
 
-def three(simulated: Simulation, medium: bool = True) -> Recording:
+def three(simulated: Simulation, medium: bool = True) -> Rows:
     """Add a medium source, the mean of weak and strong, three times per minute."""
     n = np.arange(len(simulated.time))
     both = simulated.probs | {"medium": (simulated.probs["weak"] + simulated.probs["strong"]) / 2}
     source = np.where(n % 12 == 0, "strong", np.where(medium & (n % 4 == 2), "medium", "weak"))
     probs = np.array([both[name][t] for t, name in enumerate(source.tolist())])
-    return Recording(simulated.time, source, probs, simulated.classes, simulated.truth)
+    return cf.rows(
+        time=simulated.time,
+        source=source,
+        probs=probs,
+        classes=simulated.classes,
+        label=simulated.truth,
+    )
 
 
-def changed(rec: Recording, **new: Any) -> Recording:
-    columns = {name: getattr(rec, name) for name in ("time", "source", "probs", "classes", "label")}
-    return Recording(**(columns | new))
+def changed(rec: Rows, **new: Any) -> Rows:
+    columns = {name: getattr(rec, name) for name in ("time", "probs", "classes", "label")}
+    return cf.rows(**{"source": rec.source_names} | columns | new)
 
 
-def accuracy(run: Callable[[Recording], Floats], recs: Sequence[Recording]) -> float:
+def accuracy(run: Callable[[Rows], Floats], recs: Sequence[Rows]) -> float:
     correct = [np.asarray(run(rec)).argmax(axis=1) == rec.label for rec in recs]
     return float(np.concatenate(correct).mean())
 
 
-def hold(rec: Recording) -> Floats:
+def hold(rec: Rows) -> Floats:
     beta = {name: 1.0 if name == "strong" else 0.5 for name in rec.sources}
-    return rec.run(cf.HoldFilter(rec.classes), beta=beta)
+    return cf.Chain(cf.HoldFilter(rec.classes), beta=beta).run(rec)
 
 
 @lru_cache
@@ -59,7 +65,7 @@ def tuned_short(kind: Any) -> Tuned:
     return tune(days([0, 1], 2.0), kind, "strong")
 
 
-def messy(seed: int, hours: float = 3.0) -> Recording:
+def messy(seed: int, hours: float = 3.0) -> Rows:
     """Rows lost, irregular times, some predictions missing, and both sources at one time."""
     rng = np.random.default_rng(seed)
     simulated = day(seed, hours)
@@ -72,12 +78,18 @@ def messy(seed: int, hours: float = 3.0) -> Recording:
     probs = np.where(second[:, None], *both)
     probs[rng.random(len(order)) < 0.05] = NAN
     source = np.where(second, "strong", "weak")
-    return Recording(time[order], source, probs, simulated.classes, simulated.truth[rows[order]])
+    return cf.rows(
+        time=time[order],
+        source=source,
+        probs=probs,
+        classes=simulated.classes,
+        label=simulated.truth[rows[order]],
+    )
 
 
 def correlated_errors(
     r: float, dwell: float, seed: int, rows: int, K: int = 4, shape: float = 1.0
-) -> Recording:
+) -> Rows:
     """A source at 30 rows a second, whose errors have the correlation r from row to row.
 
     A class lasts a gamma-distributed number of rows of the mean `dwell`.
@@ -89,4 +101,5 @@ def correlated_errors(
     for t in range(1, rows):
         noise[t] = r * noise[t - 1] + np.sqrt(1 - r**2) * noise[t]
     p = np.exp(noise + 2.0 * np.eye(K)[truth])
-    return Recording(np.arange(rows) / 30, "video", p / p.sum(axis=1, keepdims=True), K, truth)
+    p /= p.sum(axis=1, keepdims=True)
+    return cf.rows(time=np.arange(rows) / 30, source="video", probs=p, classes=K, label=truth)

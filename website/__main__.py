@@ -7,7 +7,7 @@ import shutil
 import sys
 from pathlib import Path
 
-from classfilter.report.report import fill_page
+from classfilter.report.page import fill_page
 from website.gallery import draw
 from website.home import as_home
 from website.reference import pages

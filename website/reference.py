@@ -15,7 +15,7 @@ TOPICS = {
         "RawFilter MeanFilter EmaFilter VoteFilter HoldFilter Filter MultiLabelFilter Bank smooth"
     ),
     "Chains": "Chain load Channel beta_from_confusion softmax",
-    "Data": "Recording recordings filter_table smooth_table filter_file read_table write_table",
+    "Data": "Rows rows filter_table smooth_table filter_file read_table write_table",
     "Events": "events EventRule ThresholdRule Event Events label_events read_events write_events",
     "Tuning": "tune Tuned",
     "Evaluation": "compare Comparison report simulate",
@@ -24,7 +24,7 @@ TOPICS = {
 }
 """Pages of names of the package itself."""
 
-MODULES = "policy metrics plot simulation sklearn spark embedded reference"
+MODULES = "policy metrics plot sklearn spark embedded reference"
 """Modules with a page each, which has all their public names."""
 
 DOCSTRING_ONLY = """

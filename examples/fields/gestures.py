@@ -106,12 +106,15 @@ def draw(path: str, part: slice = slice(0, 600)) -> None:
     features, time, truth = windows(labels, emg(labels, 2, effort=0.35))
     probs, model = trained().model.predict_proba(features), trained()
     model.add_majority_vote(5)
-    rec, f = cf.Recording(time, "lda", probs, CLASSES), cf.StickyFilter(CLASSES, half_life="1s")
+    rec, f = (
+        cf.rows(time=time, source="lda", probs=probs, classes=CLASSES),
+        cf.StickyFilter(CLASSES, half_life="1s"),
+    )
     events = cf.events({None: rec}, f, cf.EventRule("200ms", ignore="no movement"))
     lanes: dict[str, Any] = {
         "LDA": probs.argmax(axis=1)[part],
         "majority vote": model.run(features)[0][part],
-        "filtered": rec.run(f).argmax(axis=1)[part],
+        "filtered": cf.Chain(f).run(rec).argmax(axis=1)[part],
         "events": cf.Events(e for e in events if e.end <= time[part][-1]),
     }
     figure = cf.plot.timeline(time[part], truth[part], lanes, CLASSES)

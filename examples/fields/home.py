@@ -15,7 +15,7 @@ CLASSES = ["empty", "occupied"]
 RIGHT = {"weak": 0.75, "strong": 0.9}
 
 
-def day(seed: int = 0) -> cf.Recording:
+def day(seed: int = 0) -> cf.Rows:
     """Return a day: a weak classifier every 5 s, and a strong one each minute in its place.
 
     Their errors last for about a minute.
@@ -24,7 +24,7 @@ def day(seed: int = 0) -> cf.Recording:
     given = cf.simulate(
         classes=CLASSES, hours=24.0, seed=seed, weak=weak, strong=strong, error_time=60.0
     )
-    return given.recording()
+    return given.rows()
 
 
 def threshold(p: np.ndarray, lower: float = 0.4, upper: float = 0.6) -> np.ndarray:
@@ -48,11 +48,11 @@ def delayed(time: np.ndarray, on: np.ndarray, delay_on: float, delay_off: float)
     return np.array(states)
 
 
-def bayesian(rec: cf.Recording, prior: float = 0.5) -> np.ndarray:
+def bayesian(rec: cf.Rows, prior: float = 0.5) -> np.ndarray:
     """Weigh the last prediction of each source by how often it is right: the bayesian sensor."""
     last: dict[str, bool] = {}
     states = []
-    for name, p in zip(rec.source, rec.probs[:, 1], strict=True):
+    for name, p in zip(rec.source_names, rec.probs[:, 1], strict=True):
         last[name] = p > 0.5
         odds = prior / (1.0 - prior)
         for source, on in last.items():
@@ -68,10 +68,10 @@ def occupied(time: np.ndarray, events: cf.Events) -> np.ndarray:
     return np.array([any(start <= t < end for start, end in spans) for t in time])
 
 
-def going_on(rec: cf.Recording, chain: cf.Chain, rule: cf.EventRule) -> np.ndarray:
+def going_on(rec: cf.Rows, chain: cf.Chain, rule: cf.EventRule) -> np.ndarray:
     """Return the rows at which, live, the event that is going on is one of the class."""
     tracker, states = cf.Tracker(chain, events=rule), []
-    for t, source, p in zip(rec.time, rec.source, rec.probs, strict=True):
+    for t, source, p in zip(rec.time, rec.source_names, rec.probs, strict=True):
         tracker.update("room", t, source, p)
         event = tracker.current("room")
         states.append(isinstance(event, cf.Event) and event.label == "occupied")

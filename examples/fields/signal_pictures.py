@@ -71,7 +71,7 @@ def sleep() -> None:
         staging = yasa.SleepStaging(raw, eeg_name="C4-M1", eog_name="LOC-M2", emg_name="EMG1-EMG2")
         said = staging.predict()
     table = said.proba.assign(time=30.0 * said.proba.index)
-    steady = cf.smooth_table(table, cf.tune(cf.recordings(table, classes=STAGES)))["class"]
+    steady = cf.smooth_table(table, cf.tune(cf.rows(table, classes=STAGES).by_stream()))["class"]
     number = {name: k for k, name in enumerate(STAGES)}
     lanes = {"YASA": said.hypno.astype(str).map(number), "smoothed": steady.map(number)}
     write("sleep", table.time, truth.hypno.astype(str).map(number), lanes, STAGES)
@@ -84,7 +84,7 @@ def wearables(part: slice = slice(9 * 120, 18 * 120)) -> None:
     series, truth = day(10)
     time = 30.0 * np.arange(len(series))
     labels = series[ACTIVITIES].to_numpy().argmax(axis=1)
-    rec = cf.Recording(time, "actinet", labels, ACTIVITIES)
+    rec = cf.rows(time=time, source="actinet", probs=labels, classes=ACTIVITIES)
     f = cf.StickyFilter(ACTIVITIES, half_life="5min")
     bouts = cf.events(rec, f, cf.EventRule("30s"), smooth=True)
     lanes = {"labels": labels[part], "bouts": bouts}

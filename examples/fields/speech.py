@@ -63,7 +63,9 @@ def loud(sound: Floats) -> Bools:
 def stretches(on: Bools, merged: float = 0.0) -> list[cf.Event]:
     """Return the stretches of windows that are on, as events."""
     time = STEP * np.arange(len(on))
-    rec = cf.Recording(time, "loud", on.astype(float), ["speech"], scores="independent")
+    rec = cf.rows(
+        time=time, source="loud", probs=on.astype(float), classes=["speech"], scores="independent"
+    )
     return list(cf.events(rec, cf.ThresholdRule(0.5, merge_gap=merged)))
 
 

@@ -9,13 +9,11 @@ from ._version import __version__ as __version__
 from .compare import Comparison as Comparison
 from .compare import compare as compare
 from .engine import Bank as Bank
-from .engine import Recording as Recording
 from .engine import Tracker as Tracker
 from .engine import events as events
 from .engine import filter_file as filter_file
 from .engine import filter_table as filter_table
 from .engine import label_events as label_events
-from .engine import recordings as recordings
 from .engine import smooth_table as smooth_table
 from .errors import ArgumentError as ArgumentError
 from .errors import RowError as RowError
@@ -36,7 +34,9 @@ from .filters import RawFilter as RawFilter
 from .filters import StickyFilter as StickyFilter
 from .filters import StickyState as StickyState
 from .filters import VoteFilter as VoteFilter
+from .inputs import Rows as Rows
 from .inputs import read_table as read_table
+from .inputs import rows as rows
 from .inputs import softmax as softmax
 from .inputs import write_table as write_table
 from .live import Cascade as Cascade
@@ -71,8 +71,8 @@ __all__ = [
     "MeanFilter",
     "MultiLabelFilter",
     "RawFilter",
-    "Recording",
     "RowError",
+    "Rows",
     "Step",
     "StickyFilter",
     "StickyState",
@@ -93,8 +93,8 @@ __all__ = [
     "policy",
     "read_events",
     "read_table",
-    "recordings",
     "report",
+    "rows",
     "simulate",
     "sklearn",
     "smooth",

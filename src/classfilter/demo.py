@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from . import metrics, plot
-from .engine import Recording
-from .events import Events, events, label_events
+from .engine import events, label_events
+from .events import EventRule, Events
 from .filters import DirichletFilter, HoldFilter, MeanFilter
-from .pipeline import EventRule
+from .inputs import rows
 from .simulate import Simulation, simulate
 from .support.types import Array
 from .tuning import Progress, Tuned, tune
@@ -53,8 +53,8 @@ class Scores(NamedTuple):
 def tune_on_other_days(progress: Progress | None = None) -> Tuned:
     """Return a filter tuned without labels on three other days."""
     days = [simulate("capture24", seed=seed) for seed in (1001, 1002, 1003)]
-    recordings = [day.recording(every=12) for day in days]
-    return tune(recordings, reference="strong", event_duration=DURATION, progress=progress)
+    streams = [day.rows(every=12) for day in days]
+    return tune(streams, reference="strong", event_duration=DURATION, progress=progress)
 
 
 def estimates(day: Simulation, tuned: Tuned) -> dict[str, Array]:
@@ -67,7 +67,7 @@ def estimates(day: Simulation, tuned: Tuned) -> dict[str, Array]:
         "Single": DirichletFilter(day.classes, gamma=GAMMA).run(raw),
         "Multiple": DirichletFilter(day.classes, gamma=GAMMA).run(raw, beta=weight),
         "Hold last strong": HoldFilter(day.classes).run(raw, beta=weight),
-        TUNED: tuned.run(day.recording(every=12)),
+        TUNED: tuned.run(day.rows(every=12)),
     }
 
 
@@ -76,9 +76,9 @@ def scores(day: Simulation, methods: dict[str, Array], decided: Events) -> dict[
 
     The events of a method are the runs of its most probable class.
     """
-    true = label_events(day.recording())
+    true = label_events(day.rows())
     runs = {
-        name: events(Recording(day.time, "filtered", p, day.classes), EventRule(0.0))
+        name: events(rows(time=day.time, probs=p, classes=day.classes), EventRule(0.0))
         for name, p in methods.items()
     }
     rows = {**methods, EVENTS: _classes_of(decided, day), TRUTH: day.truth}
@@ -174,7 +174,7 @@ def main(out: str = "demo.png", days: int = 25, report: str | None = None) -> No
     rows = []
     for seed in range(days):
         day = simulate("capture24", seed=seed)
-        methods, decided = estimates(day, tuned), events(day.recording(every=12), tuned)
+        methods, decided = estimates(day, tuned), events(day.rows(every=12), tuned)
         rows.append(scores(day, methods, decided))
         if seed == 0:
             first = day, methods, decided
@@ -197,9 +197,11 @@ def main(out: str = "demo.png", days: int = 25, report: str | None = None) -> No
     else:
         print(f"Look at {out}: an hour at random among those in which Raw flickers.")
     if report is not None:
+        from .report import report as write_report
+
         seeds = range(min(days, REPORTED))
-        recs = {f"day {seed + 1}": simulate("capture24", seed=seed).recording() for seed in seeds}
-        tuned.report(recs, report, progress=show_progress)
+        recs = {f"day {seed + 1}": simulate("capture24", seed=seed).rows() for seed in seeds}
+        write_report(recs, report, tuned, progress=show_progress)
         print(f"{report}: days with the tuned filter: {len(recs)}; open it in a browser.")
     print(
         "Next, on your own table (columns time, p_<class>, ...; see README.md, Quick start):\n"

@@ -29,6 +29,10 @@ class Remedy(StrEnum):
     SORT = "put the rows in order of time, or give sort=True"
     OR_SORT = "if they are of one stream, put the rows in order of time, or give sort=True"
     IF_STREAMS = 'if the rows are of several streams, name the column: columns={"stream": ...}'
+    WHICH_STREAMS = (
+        'is there a column that tells the streams apart? Name it: columns={"stream": ...}'
+    )
+    TIME_FORMAT = 'say how they are written: time_format="%d.%m.%Y %H:%M:%S"'
     OR_SOURCES = 'if it has the classifiers of one stream: columns={"source": ...}'
     IF_LOGITS = 'logits need classfilter.softmax; if these are logits, give scores="logits"'
     IF_PERCENT = 'for percentages, give scores="percent"'

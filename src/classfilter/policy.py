@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
 from . import _core
-from .filters import check_dtype
 from .inputs import positive_duration
 from .support.types import Duration
+from .support.validation import check_dtype
 
 ROUNDING = 1e-9
 """The share of a duration that rounding may lose."""

@@ -26,10 +26,16 @@ COMMANDS = ["filter", "stream", "plot", "tune", "compare", "report", "export", "
 COMMANDS += ["demo", "events"]
 
 
-def day(hours: float = 0.1) -> cf.Recording:
+def day(hours: float = 0.1) -> cf.Rows:
     simulated = cf.simulate("capture24", seed=0, hours=hours)
     source, probs = simulated.mixed(every=12)
-    return cf.Recording(simulated.time, source, probs, simulated.classes, simulated.truth)
+    return cf.rows(
+        time=simulated.time,
+        source=source,
+        probs=probs,
+        classes=simulated.classes,
+        label=simulated.truth,
+    )
 
 
 @pytest.mark.parametrize("ending", ["csv", "parquet", "ndjson", "jsonl"])
@@ -41,7 +47,7 @@ def test_filter(run: Run, ending: str) -> None:
     assert err.startswith(f"out.{ending}: 72 rows, streams: 1;")
     assert err.rstrip().endswith("rows per second")
     f = cf.DirichletFilter(rec.classes, half_life=60.0)
-    want = f.run(rec.probs, np.where(rec.source == "strong", 1.0, 0.1), rec.dt)
+    want = f.run(rec.probs, np.where(rec.of_source("strong"), 1.0, 0.1), rec.dt)
     result = cf.read_table(f"out.{ending}")
     np.testing.assert_array_equal(
         result.select([f"f_{name}" for name in rec.classes]).to_numpy(), want
@@ -52,7 +58,7 @@ def test_filter_with_a_file_of_settings(run: Run) -> None:
     rec = day()
     cf.write_table(rec.to_table(), "day.csv")
     f = cf.DirichletFilter(rec.classes[::-1], half_life=30.0, estimate="mean")
-    f.save("walk.toml", beta={"weak": 0.3, "strong": 1.0})
+    cf.Chain(f, beta={"weak": 0.3, "strong": 1.0}).save("walk.toml")
     assert run("filter", "day.csv", "-o", "out.csv", "--config", "walk.toml", "--quiet") == (
         0,
         "",
@@ -60,11 +66,15 @@ def test_filter_with_a_file_of_settings(run: Run) -> None:
     )
     names = [f"f_{name}" for name in rec.classes]
     result = cf.read_table("out.csv").select(names).to_numpy()
-    np.testing.assert_array_equal(result, rec.run(f, beta={"weak": 0.3, "strong": 1.0}))
+    np.testing.assert_array_equal(
+        result, cf.Chain.of(f, beta={"weak": 0.3, "strong": 1.0}).run(rec)
+    )
     # an option counts more than the file
     run("filter", "day.csv", "-o", "out.csv", "--config", "walk.toml", "--beta", "weak=0.05")
     result = cf.read_table("out.csv").select(names).to_numpy()
-    np.testing.assert_array_equal(result, rec.run(f, beta={"weak": 0.05, "strong": 1.0}))
+    np.testing.assert_array_equal(
+        result, cf.Chain.of(f, beta={"weak": 0.05, "strong": 1.0}).run(rec)
+    )
 
 
 @pytest.mark.parametrize(
@@ -83,7 +93,7 @@ def test_durations(run: Run, text: str, half_life: float) -> None:
     rec = day(0.02)
     cf.write_table(rec.to_table(), "day.csv")
     assert run("filter", "day.csv", "-o", "out.csv", "--half-life", text)[0] == 0
-    want = rec.run(cf.DirichletFilter(rec.classes, half_life=half_life))
+    want = cf.Chain.of(cf.DirichletFilter(rec.classes, half_life=half_life)).run(rec)
     result = cf.read_table("out.csv").select([f"f_{name}" for name in rec.classes]).to_numpy()
     np.testing.assert_array_equal(result, want)
 
@@ -264,7 +274,9 @@ def test_stream(tmp_path: Path) -> None:
     names = [f"p_{name}" for name in rec.classes]
     lines = [
         json.dumps({"time": t, "source": s, **dict(zip(names, p, strict=True))})
-        for t, s, p in zip(rec.time.tolist(), rec.source.tolist(), rec.probs.tolist(), strict=True)
+        for t, s, p in zip(
+            rec.time.tolist(), rec.source_names.tolist(), rec.probs.tolist(), strict=True
+        )
     ]
     lines[3:3] = ["invalid"]
     command = [*COMMAND, "stream", *OPTIONS, "--state", "walk.state"]
@@ -274,7 +286,7 @@ def test_stream(tmp_path: Path) -> None:
     assert done.returncode == 3
     assert done.stderr.startswith("line 4: ")
     f = cf.DirichletFilter(rec.classes, half_life=60.0)
-    want = rec.run(f, beta=BETA)
+    want = cf.Chain.of(f, beta=BETA).run(rec)
     results = [json.loads(line) for line in done.stdout.splitlines()]
     got = [[result[f"f_{name}"] for name in rec.classes] for result in results]
     np.testing.assert_array_equal(got, want)

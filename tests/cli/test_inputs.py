@@ -49,7 +49,7 @@ def test_filter_labels(run: Run) -> None:
     assert classes_of("out.csv") == ["walk", "sit", "sit"]
     assert cf.read_table("out.csv").columns[2:] == ["f_sit", "f_walk", "class"]
     f = cf.DirichletFilter(["walk", "run", "sit"], half_life=60.0)
-    f.save("walk.toml")
+    cf.Chain(f).save("walk.toml")
     assert run("filter", "day.csv", "-o", "out.csv", "--config", "walk.toml")[0] == 0
     assert cf.read_table("out.csv").columns[2:] == ["f_walk", "f_run", "f_sit", "class"]
 
@@ -57,7 +57,7 @@ def test_filter_labels(run: Run) -> None:
 @pytest.mark.parametrize("command", ["tune", "compare"])
 def test_other_commands_read_the_same_files(command: str, run: Run) -> None:
     day = cf.simulate("capture24", seed=0, hours=2.0)
-    df = day.recording(every=12).to_table()
+    df = day.rows(every=12).to_table()
     cf.write_table(df, "plain.csv")
     names = {"time": "ts", "source": "model", **{f"p_{c}": f"% {c}" for c in day.classes}}
     renamed = df.rename(names).with_columns(pl.col("^% .*$") * 100)
@@ -170,7 +170,7 @@ def test_a_row_with_a_gap_has_no_hint_about_classes(run: Run) -> None:
     ],
 )
 def test_usage(options: list[str], message: str, run: Run) -> None:
-    cf.DirichletFilter(["walk", "sit"]).save("walk.toml")
+    cf.Chain(cf.DirichletFilter(["walk", "sit"])).save("walk.toml")
     cf.write_table(pl.DataFrame(LABELS), "day.csv")
     code, _, err = run("filter", "day.csv", "-o", "out.csv", *options)
     assert code == 2

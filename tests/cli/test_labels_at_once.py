@@ -100,7 +100,7 @@ def test_one_column_is_enough(run: Run) -> None:
 
 def test_files_that_do_not_fit(run: Run) -> None:
     cf.write_table(table(), "in.csv")
-    cf.DirichletFilter(LABELS).save("exclusive.toml")
+    cf.Chain(cf.DirichletFilter(LABELS)).save("exclusive.toml")
     command = ["filter", "in.csv", "-o", "out.csv"]
     code, _, err = run(*command, "--config", "exclusive.toml", "--scores", "independent")
     assert code == 2
@@ -120,7 +120,7 @@ def test_lines_as_they_come(tmp_path: Path) -> None:
     """The command reads lines with a file of several labels, or with the option alone."""
     cf.write_table(table().drop("stream"), tmp_path / "in.ndjson")
     f = cf.MultiLabelFilter(LABELS, cf.DirichletFilter(2, half_life=10.0))
-    f.save(tmp_path / "birds.toml")
+    cf.Chain(f).save(tmp_path / "birds.toml")
     expected = cf.filter_table(cf.read_table(tmp_path / "in.ndjson"), f)
     given = (tmp_path / "in.ndjson").read_bytes()
     for how in (["--config", "birds.toml"], ["--scores", "independent", *HALF_LIFE]):
@@ -132,7 +132,7 @@ def test_lines_as_they_come(tmp_path: Path) -> None:
         for label in LABELS:
             assert [row[f"f_{label}"] for row in rows] == expected[f"f_{label}"].to_list()
         assert [",".join(row["labels"]) for row in rows] == expected["labels"].to_list()
-    cf.MultiLabelFilter(["robin"], cf.DirichletFilter(2, half_life=10.0)).save(
+    cf.Chain(cf.MultiLabelFilter(["robin"], cf.DirichletFilter(2, half_life=10.0))).save(
         tmp_path / "one.toml"
     )
     done = subprocess.run(

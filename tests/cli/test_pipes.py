@@ -107,7 +107,7 @@ def test_a_separator_is_said(run: Run) -> None:
 
 @pytest.mark.slow
 def test_other_commands_read_standard_input() -> None:
-    table = cf.simulate("plain", seed=0, hours=2.0).recording().to_table()
+    table = cf.simulate("plain", seed=0, hours=2.0).rows().to_table()
     data = table.write_csv(separator=";").replace(".", ",").encode()
     done = piped(data, "compare", "-", "--quiet")
     assert done.returncode == 0, done.stderr
@@ -122,7 +122,7 @@ def test_other_commands_read_standard_input() -> None:
     ],
 )
 def test_columns_named_as_the_classes(arguments: list[str], classes: list[str], run: Run) -> None:
-    cf.DirichletFilter(classes).save("walk.toml")
+    cf.Chain(cf.DirichletFilter(classes)).save("walk.toml")
     Path("day.csv").write_text("ts,walk,sit\n0,0.9,0.1\n5,0.4,0.6\n")
     code, _, err = run("filter", "day.csv", "-o", "out.csv", "--columns", "ts=time", *arguments)
     assert code == 0, err

@@ -19,7 +19,7 @@ EVENTS = ["events", "week.csv", "-o", "events.csv"]
 
 @lru_cache
 def week() -> pl.DataFrame:
-    recs = [cf.simulate("plain", hours=1.0, seed=seed).recording() for seed in range(2)]
+    recs = [cf.simulate("plain", hours=1.0, seed=seed).rows() for seed in range(2)]
     parts: list[pl.DataFrame] = [
         rec.to_table().with_columns(stream=pl.lit(f"s{i}")) for i, rec in enumerate(recs)
     ]

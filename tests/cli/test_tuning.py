@@ -23,13 +23,13 @@ COMMAND = [sys.executable, "-m", "classfilter"]
 
 
 @lru_cache
-def plain_stream(seed: int) -> cf.Recording:
-    return cf.simulate("plain", hours=1.0, seed=seed).recording()
+def plain_stream(seed: int) -> cf.Rows:
+    return cf.simulate("plain", hours=1.0, seed=seed).rows()
 
 
 def week(
     path: str, streams: int = 2, rows: int = 720, without: Sequence[str] = ()
-) -> list[cf.Recording]:
+) -> list[cf.Rows]:
     """Write some streams, without some columns."""
     recs = [plain_stream(seed) for seed in range(streams)]
     parts = [
@@ -108,7 +108,7 @@ def test_tune_with_too_few_rows(run: Run) -> None:
 
 def test_tune_that_warns_still_prints_its_choice(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     week("week.parquet")
-    monkeypatch.setattr("classfilter.tuning.tune.agreement", lambda _: 0.0)
+    monkeypatch.setattr(sys.modules["classfilter.tuning.tuner"], "agreement", lambda _: 0.0)
     code, out, err = run("tune", "week.parquet", "-o", "walk.toml", "--filter", "sticky")
     assert code == 0
     assert err.startswith("classfilter: successive predictions of 'strong' agree hardly more")
@@ -119,7 +119,7 @@ def test_tune_that_warns_still_prints_its_choice(run: Run, monkeypatch: pytest.M
 @pytest.mark.slow
 def test_tune_for_a_rate_of_calls(run: Run) -> None:
     """The file has both sources at every time."""
-    recs = [cf.simulate(hours=4.0, seed=seed).recording(every=None) for seed in range(3)]
+    recs = [cf.simulate(hours=4.0, seed=seed).rows(every=None) for seed in range(3)]
     table = [rec.to_table().with_columns(stream=pl.lit(f"s{i}")) for i, rec in enumerate(recs)]
     cf.write_table(pl.concat(table), "both.parquet")
     arguments = ["both.parquet", "-o", "walk.toml", "--reference", "strong"]

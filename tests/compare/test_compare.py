@@ -11,10 +11,10 @@ import pytest
 from numpy.typing import NDArray
 
 import classfilter as cf
-from classfilter import Comparison, Recording, compare
+from classfilter import Comparison, Rows, compare
 from classfilter.tuning.folds import two_folds
 from classfilter.tuning.search import DIRICHLET_HALF_LIVES
-from classfilter.tuning.tune import tune
+from classfilter.tuning.tuner import tune
 from compare_oracle import (
     LOOPS,
     K,
@@ -35,7 +35,7 @@ NAN = float("nan")
 
 
 @lru_cache
-def some() -> tuple[Recording, ...]:
+def some() -> tuple[Rows, ...]:
     """Of several lengths; one without labels, one with few."""
     first, second, third, fourth = (messy(seed, 0.6 + 0.2 * seed) for seed in range(4))
     assert third.label is not None
@@ -104,7 +104,7 @@ def test_the_papers_weights_with_a_half_life(name: str, weak: float) -> None:
         for n in DIRICHLET_HALF_LIVES:
             f = cf.DirichletFilter(fold[0].classes, half_life=5.0 * n, estimate="mean")
             parts = [
-                last_of_each_time(rec, rec.run(f, beta={"strong": 1.0, "weak": weak}))
+                last_of_each_time(rec, cf.Chain.of(f, beta={"strong": 1.0, "weak": weak}).run(rec))
                 for rec in fold
             ]
             correct[-1].add(sum(int((p.argmax(axis=1) == y).sum()) for y, p, _ in parts))
@@ -167,11 +167,17 @@ def test_the_intervals_equal_a_plain_loop(monkeypatch: pytest.MonkeyPatch) -> No
 def test_the_true_switches_by_hand() -> None:
     """A change in 235 s, two in 275 s; the last two rows are at one time, and one row unknown."""
     rng = np.random.default_rng(0)
-    first = Recording(np.arange(48) * 5.0, "a", rng.dirichlet([1, 1], 48), 2, np.repeat([0, 1], 24))
+    first = cf.rows(
+        time=np.arange(48) * 5.0,
+        source="a",
+        probs=rng.dirichlet([1, 1], 48),
+        classes=2,
+        label=np.repeat([0, 1], 24),
+    )
     label = np.repeat([0, 1, 0], [20, 20, 18])
     time = np.minimum(np.arange(58), 56) * 5.0
     label[[10, 57]] = -1, 1  # it breaks the stream for 10 s; a change in the last 5 s
-    second = Recording(time, "a", rng.dirichlet([1, 1], 58), 2, label)
+    second = cf.rows(time=time, source="a", probs=rng.dirichlet([1, 1], 58), classes=2, label=label)
     comparison = compare([first, second])
     assert comparison.true_switches == pytest.approx(3600 * (1 + 3) / (235 + 270), rel=1e-12)
     assert "\nThe true class switches 28.5 times, and has 4" in str(comparison)
@@ -210,7 +216,7 @@ def test_without_labels() -> None:
 
 
 @pytest.mark.slow
-def ar1(seed: int, T: int = 4000, r: float = 0.8) -> Recording:
+def ar1(seed: int, T: int = 4000, r: float = 0.8) -> Rows:
     """A class lasts 150 rows; errors of the logits are correlated from row to row by r."""
     rng = np.random.default_rng(seed)
     truth = np.zeros(T, int)
@@ -221,7 +227,7 @@ def ar1(seed: int, T: int = 4000, r: float = 0.8) -> Recording:
         noise[t] = r * noise[t - 1] + np.sqrt(1 - r**2) * noise[t]
     logits = np.eye(K)[truth] * 2.0 + noise * 1.6
     probs = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
-    return Recording(np.arange(T) * 1.0, "video", probs, K, truth)
+    return cf.rows(time=np.arange(T) * 1.0, source="video", probs=probs, classes=K, label=truth)
 
 
 @pytest.mark.slow

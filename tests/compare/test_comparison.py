@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 import classfilter as cf
-from classfilter import Comparison, Recording, compare
+from classfilter import Comparison, Rows, compare
 from classfilter.compare.comparison import Measure, Row
 from compare_oracle import by_hand, changed, clean, measures, perfect, raw, values
 from example_tables import KINDS, column, names_of
@@ -109,10 +109,14 @@ def test_as_a_table(kind: str) -> None:
 # --- probabilities of other methods ---------------------------------------------------------
 
 
-def part(rec: Recording, rows: slice) -> Recording:
+def part(rec: Rows, rows: slice) -> Rows:
     assert rec.label is not None
-    return Recording(
-        rec.time[rows], rec.source[rows], rec.probs[rows], rec.classes, rec.label[rows]
+    return cf.rows(
+        time=rec.time[rows],
+        source=rec.source_names[rows],
+        probs=rec.probs[rows],
+        classes=rec.classes,
+        label=rec.label[rows],
     )
 
 
@@ -131,7 +135,7 @@ def test_one_recording_is_cut_in_two() -> None:
     got = compare(rec, "strong", extra={"Mine": [perfect(rec)]}, seed=1)
     assert (got.streams, got.steps) == (1, 1440)
     assert "\n1 stream, 1440 steps;" in str(got)
-    strong = np.flatnonzero(rec.source == "strong")
+    strong = np.flatnonzero(rec.of_source("strong"))
     middle = int(strong[len(strong) // 2])
     both = [part(rec, slice(0, middle)), part(rec, slice(middle, None))]
     again = compare(both, "strong", extra={"Mine": list(map(perfect, both))}, seed=1)
@@ -232,14 +236,14 @@ SHORT = [part(clean(seed), slice(0, 9 * 12)) for seed in (0, 1)]
 TWO = [clean(0), clean(1)]
 BOTH = list(map(perfect, TWO))
 CASES: list[tuple[Callable[[], Any], str]] = [
-    (lambda: compare([]), "recordings is empty; give one per stream"),
+    (lambda: compare([]), "data is empty; give one table or Rows per stream"),
     (
         lambda: compare(TWO, "best"),
         "reference is 'best'; the sources with predictions are strong, weak",
     ),
     (
-        lambda: compare([TWO[0], cf.simulate("capture24", hours=1.0).recording()]),
-        r"recordings\[1\] has the classes \['bicycling', ",
+        lambda: compare([TWO[0], cf.simulate("capture24", hours=1.0).rows()]),
+        r"data has the classes \['bicycling', .*\] in stream 1, the first has \['class 0', ",
     ),
     (
         lambda: compare(SHORT, "strong"),

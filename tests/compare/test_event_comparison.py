@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import classfilter as cf
-from classfilter import Comparison, Recording, compare
+from classfilter import Comparison, Rows, compare
 from compare_oracle import changed, clean
 from example_tables import KINDS, column, names_of
 
@@ -19,7 +19,7 @@ MINE = "Mine, smoothed"
 
 
 @lru_cache
-def some() -> tuple[Recording, ...]:
+def some() -> tuple[Rows, ...]:
     """Of several lengths, one without labels, one with some."""
     first, second, third = (clean(seed, 0.7 + 0.1 * seed) for seed in range(3))
     assert third.label is not None
@@ -27,7 +27,7 @@ def some() -> tuple[Recording, ...]:
     return first, changed(second, label=None), changed(third, label=late)
 
 
-def smooth_by_hand(rec: Recording) -> Any:
+def smooth_by_hand(rec: Rows) -> Any:
     """Return the mean of nine rows, as another method would."""
     P = np.nan_to_num(rec.probs, nan=1 / len(rec.classes))
     ones = np.ones(9)
@@ -42,12 +42,12 @@ def result(labelled: bool) -> Comparison:
     return compare(recs, "strong", events=RULE, extra=extra)
 
 
-def events_of(rule: Any, raw: bool = False) -> dict[int, tuple[Recording, list[cf.Event]]]:
+def events_of(rule: Any, raw: bool = False) -> dict[int, tuple[Rows, list[cf.Event]]]:
     """Return each stream with its events, under a rule and from the rows of one method."""
     found = {}
     for i, rec in enumerate(some()):
-        P = rec.run(cf.RawFilter(rec.classes)) if raw else smooth_by_hand(rec)
-        rows = Recording(rec.time, "mine", P, rec.classes)
+        P = cf.Chain.of(cf.RawFilter(rec.classes)).run(rec) if raw else smooth_by_hand(rec)
+        rows = cf.rows(time=rec.time, source="mine", probs=P, classes=rec.classes)
         found[i] = (rec, list(cf.events({i: rows}, rule)))
     return found
 
@@ -57,7 +57,7 @@ def values(comparison: Comparison, name: str) -> dict[str, float]:
     return {key: measure.value for key, measure in row.measures.items()}
 
 
-def rows_of(rec: Recording, events: list[cf.Event]) -> list[str | None]:
+def rows_of(rec: Rows, events: list[cf.Event]) -> list[str | None]:
     """Return the class of each row, by looking for the event that it lies in."""
     inside = [
         [e.label for e in events if e.end is not None and e.start <= t < e.end]

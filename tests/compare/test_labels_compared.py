@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import classfilter as cf
-from classfilter import Comparison, Recording
+from classfilter import Comparison, Rows
 from classfilter.compare.comparison import Measure, Row
 from classfilter.metrics import label_scores
 from classfilter.tuning.folds import two_folds
@@ -23,7 +23,7 @@ TUNED = ("Dirichlet, tuned", "Sticky, tuned", "Tuned")
 
 
 @lru_cache
-def some() -> tuple[Recording, ...]:
+def some() -> tuple[Rows, ...]:
     """Five streams; scores and truth missing here and there, one label never on."""
     days = []
     for seed in range(5):
@@ -38,7 +38,14 @@ def some() -> tuple[Recording, ...]:
         if seed == 3:
             truth[:, 1] = -1
         days.append(
-            Recording(rec.time, rec.source, scores, rec.classes, truth, scores="independent")
+            cf.rows(
+                time=rec.time,
+                source=rec.source_names,
+                probs=scores,
+                classes=rec.classes,
+                label=truth,
+                scores="independent",
+            )
         )
     return tuple(days)
 
@@ -53,7 +60,7 @@ def row_of(comparison: Comparison, name: str) -> Row:
     return row
 
 
-def by_loop(name: str, rec: Recording) -> Any:
+def by_loop(name: str, rec: Rows) -> Any:
     """Return what a simple rule makes of each label, (T, L), row by row."""
     P = np.empty(rec.probs.shape)
     for k in range(len(rec.classes)):
@@ -66,7 +73,7 @@ def by_loop(name: str, rec: Recording) -> Any:
             ema = [x * passed for x in ema]
             if not math.isnan(s):
                 last.append(s)
-                strong = bool(rec.source[t] == "strong")
+                strong = bool(rec.source_names[t] == "strong")
                 held = s if strong or not by_strong else held
                 by_strong |= strong
                 ema = [ema[0] + (1 - s), ema[1] + s]

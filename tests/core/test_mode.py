@@ -12,7 +12,7 @@ from scipy.special import digamma, polygamma
 
 import classfilter as cf
 import oracle
-from classfilter.filters.runner import StreamRows, StreamRunner
+from classfilter.filters import StreamRows, StreamRunner
 
 GAMMA, FLOOR, STATES, LIMIT = 0.9, 1e-3, 25_000, 1e6
 Floats = NDArray[np.float64]

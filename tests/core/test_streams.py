@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 import classfilter as cf
 from bank_filters import FILTERS, same
 from classfilter import _core
-from classfilter.filters.runner import pack_state, unpack_state
+from classfilter.filters import pack_state, unpack_state
 from streams import random_stream
 
 COMPILED = [name for name in FILTERS if name.startswith(("dirichlet", "sticky", "transitions"))]

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from classfilter.embedded import export
-from classfilter.embedded.export import in_float32
+from classfilter.embedded.folder import in_float32
 from firmware_configs import all_configs
 
 

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 import classfilter as cf
 from classfilter.embedded import export
-from classfilter.embedded.export import in_float32
+from classfilter.embedded.folder import in_float32
 from classfilter.embedded.golden import golden
 from classfilter.embedded.header import config_header, constants, number
 from conftest import Run
@@ -266,7 +266,7 @@ def device_log(config: cf.Chain) -> Any:
         rows.append(f.update(s, settings.beta[source], float(dt)))
     names = [str(name) for name in f.classes]
     columns: dict[str, Any] = {"time": np.cumsum(vectors.dt, dtype=np.float64), "dt": vectors.dt}
-    columns["source"] = vectors.source
+    columns |= {"stream": ["device"] * len(vectors.dt), "source": vectors.source}
     columns |= {f"p_{name}": vectors.probs[:, k] for k, name in enumerate(names)}
     columns |= {f"f_{name}": np.array(rows)[:, k] for k, name in enumerate(names)}
     return pl.DataFrame(columns).with_columns(
@@ -321,7 +321,7 @@ def test_the_export_command(run: Run, tmp_path: Path) -> None:
         "",
     )
     assert "from x.toml; do not edit" in (tmp_path / "fw/src/cf_config.h").read_text()
-    cf.EmaFilter(["a", "b"]).save("y.toml")
+    cf.Chain(cf.EmaFilter(["a", "b"])).save("y.toml")
     code, out, err = run("export", "y.toml", "-o", "fw2")
     assert (code, out) == (1, "")
     assert err.startswith("classfilter: y.toml: filter is EmaFilter; only")

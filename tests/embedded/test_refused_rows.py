@@ -12,7 +12,7 @@ import pytest
 
 from classfilter import Chain
 from classfilter.embedded import export
-from classfilter.embedded.export import in_float32
+from classfilter.embedded.folder import in_float32
 from firmware_configs import STEP, all_configs
 
 COMPILERS = [c for c in ("gcc", "clang") if shutil.which(c)]

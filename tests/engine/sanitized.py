@@ -26,6 +26,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+import classfilter as cf
+
 sys.path.insert(0, str(Path(__file__).parents[1]))  # it is a program, not a test
 from source import copy_source
 
@@ -142,7 +144,6 @@ def bank_jobs(bank: Any, probs: Array) -> list[Job]:
 
 
 def run(seconds: float) -> None:
-    import classfilter as cf
     from classfilter import _core
 
     assert "source" in Path(_core.__file__).parts, _core.__file__

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import classfilter as cf
 from classfilter.engine.health import episodes
-from classfilter.pipeline.expected import Expected
+from classfilter.pipeline import Expected
 
 CLASSES = ("rest", "walk", "run")
 NAN = [math.nan] * 3
@@ -289,7 +289,7 @@ def test_it_is_a_table() -> None:
 @pytest.mark.parametrize("preset", ["plain", "capture24"])
 @pytest.mark.parametrize("own_past", [False, True])
 def test_no_false_alarm_in_two_hundred_hours(preset: str, own_past: bool) -> None:
-    days = [cf.simulate(preset, hours=25.0, seed=seed).recording() for seed in range(12)]
+    days = [cf.simulate(preset, hours=25.0, seed=seed).rows() for seed in range(12)]
     tuned = cf.tune(days[:4], reference="strong")
     chain = cf.Chain.of(tuned, expected={}) if own_past else tuned
     assert episodes(chain, days[4:])[1] == []

@@ -17,11 +17,14 @@ from tracker_rows import CLASSES, FILTERS, GOOD, WEIGHTS, ByHand, rows
 
 
 def test_a_tuned_brings_everything() -> None:
-    days = [cf.simulate("capture24", hours=2.0, seed=seed).recording() for seed in range(3)]
+    days = [cf.simulate("capture24", hours=2.0, seed=seed).rows() for seed in range(3)]
     tuned = cf.tune(days, reference="strong")
     tracker = cf.Tracker(tuned)
     for i, day in enumerate(days):
-        P = [tracker.update(i, *row) for row in zip(day.time, day.source, day.probs, strict=True)]
+        P = [
+            tracker.update(i, *row)
+            for row in zip(day.time, day.source_names, day.probs, strict=True)
+        ]
         np.testing.assert_array_equal(P, tuned.run(day))
 
 

@@ -1,4 +1,4 @@
-"""`events`: tables of every kind and recordings, against the rule in plain Python."""
+"""`events`: tables of every kind and arrays, against the rule in plain Python."""
 
 from __future__ import annotations
 
@@ -161,14 +161,15 @@ def test_text_of_dates_with_an_offset() -> None:
 @pytest.mark.parametrize("prefix", ["p_", "f_"])
 def test_units_names_of_columns_and_order(prefix: str) -> None:
     cells = cells_of(prefix=prefix)
+    names = {f"p_{name}": f"{prefix}{name}" for name in CLASSES}
     expected = slow(cells["time"], probs_of(40, 0))
     shuffled = np.random.default_rng(3).permutation(40)
     df = pl.DataFrame(cells).with_columns(ts=1000 * pl.col("time")).drop("time")[shuffled.tolist()]
-    for columns in ({"time": "ts"}, {"ts": "time"}):
-        found = cf.events(df, RULE, columns=columns, unit="ms", sort=True)
+    for columns in (names | {"time": "ts"}, names | {"ts": "time"}):
+        found = cf.events(cf.rows(df, columns=columns, unit="ms", sort=True), RULE)
         same(rows_of(found), expected)
     with pytest.raises(cf.RowError) as caught:
-        cf.events(df, RULE, columns=columns, unit="ms")
+        cf.events(cf.rows(df, columns=columns, unit="ms"), RULE)
     back = int(np.flatnonzero(np.diff(shuffled) < 0)[0]) + 1
     assert caught.value.row == back
 
@@ -178,7 +179,7 @@ def test_columns_of_predictions_may_be_named_where_filtered_ones_count() -> None
     named = {"walk": "p_walk", "sit": "p_sit", "run": "p_run"}
     expected = slow(cells["time"], probs_of(40, 0))
     for columns in (named, {here: name for name, here in named.items()}):
-        same(rows_of(cf.events(pl.DataFrame(cells), RULE, columns=columns)), expected)
+        same(rows_of(cf.events(cf.rows(pl.DataFrame(cells), columns=columns), RULE)), expected)
 
 
 @pytest.mark.parametrize("filter_", [STICKY, cf.StickyFilter(3, half_life=20.0)])
@@ -233,16 +234,16 @@ def test_no_time_has_no_events(kind: str, rows: int, rule: Any) -> None:
         assert rows_of(found) == []
 
 
-# --- recordings -----------------------------------------------------------------------------
+# --- arrays ---------------------------------------------------------------------------------
 
 
-def recording(rows: int = 40, seed: int = 0, classes: Any = CLASSES, **more: Any) -> cf.Recording:
+def of_arrays(rows: int = 40, seed: int = 0, classes: Any = CLASSES, **more: Any) -> cf.Rows:
     P = probs_of(rows, seed)[:, [CLASSES.index(name) for name in classes]]
-    return cf.Recording(2.0 * np.arange(rows), "net", P, classes, **more)
+    return cf.rows(time=2.0 * np.arange(rows), source="net", probs=P, classes=classes, **more)
 
 
-def test_recordings_one_several_or_by_name() -> None:
-    recs = [recording(seed=1), recording(30, 2)]
+def test_rows_one_several_or_by_name() -> None:
+    recs = [of_arrays(seed=1), of_arrays(30, 2)]
     expected = [slow(rec.time, rec.probs) for rec in recs]
     one = cf.events(recs[0], RULE)
     assert isinstance(one, cf.Events)
@@ -254,29 +255,32 @@ def test_recordings_one_several_or_by_name() -> None:
         same([e[1:] for e in found], expected[0] + expected[1])
         streams = [names[0]] * len(expected[0]) + [names[1]] * len(expected[1])
         assert [e.stream for e in found] == streams
-    assert cf.events({}, RULE) == []
 
 
-def test_recordings_equal_tables() -> None:
+def test_arrays_equal_tables() -> None:
     df = pl.DataFrame(two_streams())
     for how in ({}, {"smooth": True}, {"smooth": True, "lag": 3}):
         table = cf.Events.from_table(cf.events(df, STICKY, RULE, **how))
-        assert cf.events(cf.recordings(df), STICKY, RULE, **how) == table
+        assert cf.events(cf.rows(df).by_stream(), STICKY, RULE, **how) == table
 
 
-def test_recordings_of_dates() -> None:
-    def dated(*hours: int) -> list[cf.Recording]:
+def test_arrays_of_dates() -> None:
+    def dated(*hours: int) -> list[cf.Rows]:
         starts = [MAY.astimezone(timezone(timedelta(hours=h))).isoformat() for h in hours]
         ends = [text.replace(":00:00+", ":00:05+") for text in starts]
         both = zip(starts, ends, strict=True)
-        return [cf.Recording(times, "net", [[0.9, 0.1]] * 2, ["a", "b"]) for times in both]
+        return [
+            cf.rows(time=times, source="net", probs=[[0.9, 0.1]] * 2, classes=["a", "b"])
+            for times in both
+        ]
 
     found = cf.events(dated(2), cf.EventRule())
     assert (found.dates, found.zone) == (True, "+02:00")
     assert found[0][1:4] == ("a", MAY.timestamp(), MAY.timestamp() + 10)
     assert cf.events(dated(2, 3), cf.EventRule()).zone == "UTC"
+    of_numbers = cf.rows(time=[0], probs=[[0.9, 0.1]], classes=["a", "b"])
     with pytest.raises(cf.ArgumentError, match="either all numbers or all dates"):
-        cf.events([*dated(2), recording()], cf.EventRule())
+        cf.events([*dated(2), of_numbers], cf.EventRule())
 
 
 # --- rules ----------------------------------------------------------------------------------
@@ -291,7 +295,7 @@ def test_the_rule_of_a_chain_counts_unless_another_is_given() -> None:
     assert len(other) == 1 < len(cf.events(df, chain))
 
 
-@pytest.mark.parametrize("data", [pl.DataFrame(cells_of()), recording()])
+@pytest.mark.parametrize("data", [pl.DataFrame(cells_of()), of_arrays()])
 def test_what_cannot_be_meant_is_refused(data: Any) -> None:
     with pytest.raises(cf.ArgumentError) as caught:
         cf.events(data, STICKY)
@@ -315,15 +319,6 @@ def test_what_cannot_be_meant_is_refused(data: Any) -> None:
                 cf.events(data, *arguments)
 
 
-def test_options_of_tables_are_refused_with_recordings() -> None:
-    for name, value in (("sort", True), ("columns", {"time": "ts"}), ("unit", "ms")):
-        with pytest.raises(cf.ArgumentError, match="which is for tables") as caught:
-            cf.events(recording(), RULE, **{name: value})  # type: ignore[arg-type]
-        assert (caught.value.argument, caught.value.value) == (name, value)
-    with pytest.raises(cf.ArgumentError, match="has 'DataFrame' for stream 'a', which is not a"):
-        cf.events({"a": pl.DataFrame(cells_of())}, RULE)
-
-
 def test_a_table_with_times_that_go_back_or_without_predictions() -> None:
     cells = cells_of(4) | {"time": [0.0, 2.0, 1.0, 3.0]}
     for arguments in ((RULE,), (STICKY, RULE)):
@@ -339,21 +334,29 @@ def test_a_table_with_times_that_go_back_or_without_predictions() -> None:
 
 def test_events_of_labels_are_their_stretches() -> None:
     label = [0, 0, 1, -1, 1, 1, 2]
-    rec = cf.Recording([0, 1, 3, 4, 5, 9, 10], "net", np.full((7, 3), 1 / 3), CLASSES, label)
+    rec = cf.rows(
+        time=[0, 1, 3, 4, 5, 9, 10],
+        source="net",
+        probs=np.full((7, 3), 1 / 3),
+        classes=CLASSES,
+        label=label,
+    )
     spans = [("walk", 0.0, 3.0), ("sit", 3.0, 4.0), ("sit", 5.0, 10.0), ("run", 10.0, 11.0)]
     assert cf.label_events(rec) == [cf.Event(None, *span, None) for span in spans]
     named = cf.label_events({"ann": rec, "bob": rec})
     assert named == [cf.Event(name, *span, None) for name in ("ann", "bob") for span in spans]
     gaps = cf.label_events([rec], max_gap="2s")
     assert [e[1:4] for e in gaps][2:4] == [("sit", 5.0, 7.0), ("sit", 9.0, 10.0)]
-    with pytest.raises(cf.ArgumentError, match="has no labels in stream 1"):
-        cf.label_events([rec, recording()])
+    with pytest.raises(cf.ArgumentError, match="rows have no labels; give label="):
+        cf.label_events([of_arrays()])
 
 
 def test_without_a_cost_events_are_runs_of_the_most_probable_class() -> None:
-    rec = recording(seed=9)
+    rec = of_arrays(seed=9)
     best = rec.probs.argmax(axis=1)
-    label = cf.label_events(cf.Recording(rec.time, "net", rec.probs, CLASSES, best))
+    label = cf.label_events(
+        cf.rows(time=rec.time, source="net", probs=rec.probs, classes=CLASSES, label=best)
+    )
     found = cf.events(rec, cf.EventRule())
     assert [e[:4] for e in found] == [e[:4] for e in label]
     assert all(e.probability is not None and not math.isnan(e.probability) for e in found)

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import classfilter as cf
 import slow_events
-from classfilter.pipeline import EventRule
+from classfilter.events import EventRule
 from label_event_cases import (
     BETA,
     FILTERS,
@@ -86,20 +86,20 @@ def test_tables_have_the_events_of_their_recordings(kind: Any, smooth: bool) -> 
     assert len({e.label for e in wanted}) == 3
     assert cf.Events.from_table(cf.events(df, chain, rule, smooth=smooth)) == wanted
     filter_table = cf.smooth_table if smooth else cf.filter_table
-    filtered = filter_table(df, chain, scores="independent")
+    filtered = filter_table(cf.rows(df, scores="independent"), chain)
     assert cf.Events.from_table(cf.events(filtered, rule)) == wanted
     without = filtered.drop(columns="labels") if kind is pd.DataFrame else filtered.drop("labels")
-    again = cf.events(without, rule, scores="independent")
+    again = cf.events(cf.rows(without, scores="independent"), rule)
     assert cf.Events.from_table(again) == wanted
-    raw = cf.events(df, rule, scores="independent")
+    raw = cf.events(cf.rows(df, scores="independent"), rule)
     assert cf.Events.from_table(raw) == cf.events(recs, rule)
 
 
 def test_one_label_and_its_table() -> None:
     df = pd.DataFrame({"time": range(8), "p_speech": [0.1, 0.9, 0.8, 0.2, 0.9, 0.9, 0.1, 0.2]})
-    found = cf.events(df, cf.EventRule(0.1), scores="independent")
+    found = cf.events(cf.rows(df, scores="independent"), cf.EventRule(0.1))
     assert found["start"].tolist() == [1, 4]
-    merged = cf.events(df, cf.EventRule(0.1, merge_gap=1.0), scores="independent")
+    merged = cf.events(cf.rows(df, scores="independent"), cf.EventRule(0.1, merge_gap=1.0))
     assert merged[["class", "start", "end"]].values.tolist() == [["speech", 1.0, 6.0]]
     f = cf.MultiLabelFilter(["speech"], cf.RawFilter(2))
     filtered = cf.filter_table(df, f)

@@ -19,9 +19,9 @@ CLASSES = ("a", "b")
 Span = tuple[float, float, float]
 
 
-def recording(time: Any, p: Any) -> cf.Recording:
+def recording(time: Any, p: Any) -> cf.Rows:
     p = np.asarray(p, float)
-    return cf.Recording(time, "net", np.column_stack([p, 1 - p]), CLASSES)
+    return cf.rows(time=time, source="net", probs=np.column_stack([p, 1 - p]), classes=CLASSES)
 
 
 def by_loop(time: list[float], p: list[float], rule: cf.ThresholdRule) -> list[Span]:

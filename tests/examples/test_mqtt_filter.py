@@ -112,7 +112,7 @@ def connect(client: Any, port: str) -> None:
 
 def test_estimates_come_back_also_after_a_restart(tmp_path: Path) -> None:
     port, f = str(free_port()), cf.DirichletFilter(["walk", "sit"], half_life=30.0)
-    f.save(tmp_path / "walk.toml", {"weak": 0.1, "strong": 1.0})
+    cf.Chain(f, beta={"weak": 0.1, "strong": 1.0}).save(tmp_path / "walk.toml")
     (tmp_path / "broker.conf").write_text(f"listener {port} 127.0.0.1\nallow_anonymous true\n")
     got: list[dict[str, Any]] = []
     connected, arrived = threading.Event(), threading.Semaphore(0)

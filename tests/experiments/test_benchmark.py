@@ -76,8 +76,11 @@ def test_rows_are_counted_as_by_loops(folder: Path, capsys: pytest.CaptureFixtur
     y, raw, held = mixed(4)
     names = [str(i) for i in range(3)]
     recs = [
-        cf.Recording(
-            5.0 * np.arange(len(p)), np.where(np.arange(len(p)) % 4, "weak", "strong"), p, names
+        cf.rows(
+            time=5.0 * np.arange(len(p)),
+            source=np.where(np.arange(len(p)) % 4, "weak", "strong"),
+            probs=p,
+            classes=names,
         )
         for p in raw
     ]
@@ -115,7 +118,7 @@ def test_rows_are_counted_as_by_loops(folder: Path, capsys: pytest.CaptureFixtur
 
 def test_each_half_runs_with_what_the_other_half_chose(folder: Path) -> None:
     (people,) = streams.read_all([folder]).values()
-    recs = [person.recording(4) for person in people]
+    recs = [person.rows(4) for person in people]
     (first, second), other = benchmark.folds(len(recs), two_fold=True)
     assert sorted([*first, *second]) == [0, 1, 2, 3]
     assert np.array_equal(other, (second, first))
@@ -164,7 +167,7 @@ def test_few_streams_are_measured_on_all_others(
     text = printed(capsys, folder, "--every", 4, "--parts", "few", "--draws", 2)
     row = rows_of(text, "Tuned on few streams")["walks"]  # four of four leave none to measure on
     (people,) = streams.read_all([folder]).values()
-    recs, (y, _, held) = [person.recording(4) for person in people], mixed(4)
+    recs, (y, _, held) = [person.rows(4) for person in people], mixed(4)
     gains = []
     for seed in range(2):
         order = np.random.default_rng(seed).permutation(4)
@@ -189,7 +192,7 @@ def test_one_classifier_of_hard_labels(folder: Path, capsys: pytest.CaptureFixtu
             100 * hits[known].mean(), abs=0.051
         )
     (people,) = streams.read_all([folder]).values()
-    assert people[0].recording(4, hard=True).hard.all()
+    assert people[0].rows(4, hard=True).one_hot.all()
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from experiments.models import TINY, multiply_adds
 from experiments.streams import Stream, read
 from numpy.typing import NDArray
 
+import classfilter as cf
 import synthetic_datasets
 from classfilter import DirichletFilter
 from experiments import capture24, figure, methods, run
@@ -70,15 +71,15 @@ def test_the_papers_methods(seeds: run.Seeds) -> None:
     assert np.allclose(runs["Hold"][3].probs, hold, rtol=0, atol=1e-12)
     assert np.array_equal(runs[methods.CEILING][3].probs, person.strong)
     # p3 is odd in the order of names: the even ones choose.
-    train = [p.recording(12) for p in people[::2]]
+    train = [p.rows(12) for p in people[::2]]
     y = np.concatenate([p.label for p in people[::2]])
     right = {}
     for n in methods.HALF_LIVES:
         f = DirichletFilter(CLASSES, half_life=5.0 * n)
-        P = np.concatenate([rec.run(f, beta=methods.MULTIPLE) for rec in train])
+        P = np.concatenate([cf.Chain(f, beta=methods.MULTIPLE).run(rec) for rec in train])
         right[n] = (P.argmax(axis=1) == y)[y >= 0].mean()
     best = DirichletFilter(CLASSES, half_life=5.0 * max(right, key=lambda n: right[n]))
-    chosen = person.recording(12).run(best, beta=methods.MULTIPLE)
+    chosen = cf.Chain(best, beta=methods.MULTIPLE).run(person.rows(12))
     assert np.array_equal(runs["Multiple"][3].probs, chosen)
 
 

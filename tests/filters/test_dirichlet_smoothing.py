@@ -9,8 +9,8 @@ from scipy.special import digamma
 
 import classfilter as cf
 from classfilter import _core
+from classfilter.filters import smooth_streams
 from classfilter.filters.dirichlet_smoothing import _in_two_searches, _mode
-from classfilter.filters.smoothing import smooth_streams
 from classfilter.support.types import Floats
 from markov import FLOOR, random_prior
 from oracle import Oracle, mp, posterior_mode

@@ -163,7 +163,10 @@ def test_impossible_labels_and_filters_are_refused() -> None:
     with pytest.raises(ValueError, match="name each label once"):
         cf.Chain(cf.MultiLabelFilter(LABELS, cf.StickyFilter(2)), beta={"weak": {"robin": 0.5}})
     with pytest.raises(ValueError, match="exclude each other"):
-        cf.filter_table(pd.DataFrame({"time": [0]}), cf.StickyFilter(2), scores="independent")
+        cf.filter_table(
+            cf.rows(pd.DataFrame({"time": [0], "p_a": [1.0], "p_b": [1.0]}), scores="independent"),
+            cf.StickyFilter(2),
+        )
 
 
 def own_filters() -> Any:

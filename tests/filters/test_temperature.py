@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 import classfilter as cf
 from classfilter import _core
-from classfilter.filters.smoothing import smooth_streams
+from classfilter.filters import smooth_streams
 from streams import Stream, random_stream, streams
 
 Rows = NDArray[Any]
@@ -162,7 +162,7 @@ def test_smoothed_rows_are_tempered_last(make: Any, dtype: Any, lag: int | None)
 @every
 def test_files_and_representations(make: Any, tmp_path: Path) -> None:
     f = make(3, temperature=1.4)
-    f.save(tmp_path / "a.toml")
+    cf.Chain(f).save(tmp_path / "a.toml")
     assert "temperature = 1.4\n" in (tmp_path / "a.toml").read_text()
     loaded: Any = cf.load(tmp_path / "a.toml").filter()
     assert loaded.temperature == 1.4

@@ -12,10 +12,10 @@ import polars as pl
 import pytest
 
 import classfilter as cf
-from classfilter.engine.tables import filter_file, filter_to
-from classfilter.inputs import table_file
-from classfilter.inputs.table_file import TableFile
-from example_tables import FILES
+from classfilter import filter_file
+from classfilter.engine import filter_to
+from classfilter.inputs import TableFile, table_file
+from example_tables import FILES, filter_parts
 
 BETA = {"weak": 0.1, "strong": 1.0}
 CLASSES = ["walk", "sit", "sleep"]
@@ -99,7 +99,7 @@ def test_times_of_text_and_sorting(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"time in row 1 \(line 3\) is .*, before"):
         filter_file(path, out, new_filter())
     assert not out.exists()
-    filter_file(path, out, new_filter(), sort=True)
+    filter_parts(path, out, cf.Chain(new_filter()), sort=True)
     f = new_filter()
     first = f.update([1, 0, 0], dt=0)
     second = f.update([0, 1, 0], dt=60)

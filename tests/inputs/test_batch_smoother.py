@@ -11,9 +11,8 @@ import polars as pl
 import pytest
 
 import classfilter as cf
-from classfilter.engine.batch_smoother import BatchSmoother
-from classfilter.inputs import table_file
-from classfilter.inputs.frames import read_rows
+from classfilter.engine import BatchSmoother
+from classfilter.inputs import read_rows, table_file
 from conftest import Run
 from example_tables import KINDS, column
 
@@ -86,7 +85,9 @@ def test_rows_in_any_order_of_time() -> None:
     df = day().with_columns(time=pl.arange(0, 120) * 5.0)
     f = SMOOTHERS[0]
     shuffled = df.sample(fraction=1.0, shuffle=True, seed=1)
-    out = cf.smooth_table(shuffled, f, beta=BETA, channel=CHANNEL, lag=4, sort=True).sort("time")
+    out = cf.smooth_table(cf.rows(shuffled, sort=True), f, beta=BETA, channel=CHANNEL, lag=4).sort(
+        "time"
+    )
     np.testing.assert_array_equal(results(out), expected(df, f, 4))
     with pytest.raises(ValueError, match=r"time in row \d+ is .*, before"):
         cf.smooth_table(shuffled, f, beta=BETA)
@@ -209,7 +210,7 @@ def test_what_cannot_smooth(tmp_path: Path, run: Run) -> None:
         cf.filter_file("day.parquet", "out.parquet", SMOOTHERS[0], lag=-1)
     with pytest.raises(ValueError, match="lag is -1; it must be 0 or more rows"):
         cf.smooth_table(df, SMOOTHERS[0], lag=-1)
-    rule.save("rule.toml")
+    cf.Chain(rule).save("rule.toml")
     arguments = ["filter", "day.parquet", "-o", "out.parquet"]
     code, _, err = run(*arguments, "--smooth", "--config", "rule.toml")
     assert (code, "HoldFilter, which cannot smooth" in err) == (1, True)

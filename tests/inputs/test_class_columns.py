@@ -30,7 +30,7 @@ def test_columns_named_as_the_classes(kind: str) -> None:
             out = function(df, f, beta=BETA)
             assert names_of(out) == [*bare(), "f_walk", "f_sit", "class"]
             assert column(out, "f_walk") == column(function(plain, f, beta=BETA), "f_walk")
-    rec, expected = cf.Recording.from_table(df, classes=CLASSES), cf.Recording.from_table(plain)
+    rec, expected = cf.rows(df, classes=CLASSES), cf.rows(plain)
     assert rec.classes == expected.classes
     assert rec.probs.tolist() == expected.probs.tolist()
 
@@ -89,24 +89,33 @@ def test_refused(cells: dict[Any, Any], why: str) -> None:
 def test_which_of_two_predictions_can_be_said() -> None:
     df = pd.DataFrame(bare(prediction=["sit"] * 3))
     how: Any = {"prediction": "prediction"}
-    assert cf.filter_table(df, walk_sit(), columns=how)["class"].tolist() == ["sit"] * 3
+    assert (
+        cf.filter_table(cf.rows(df, columns=how, classes=["walk", "sit"]), walk_sit())[
+            "class"
+        ].tolist()
+        == ["sit"] * 3
+    )
     how = {"p_walk": "walk", "p_sit": "sit"}
-    assert cf.filter_table(df, walk_sit(), columns=how)["class"].tolist() == ["walk", "sit", "sit"]
+    assert cf.filter_table(cf.rows(df, columns=how), walk_sit())["class"].tolist() == [
+        "walk",
+        "sit",
+        "sit",
+    ]
 
 
 def test_a_class_named_as_another_column_is_not_guessed() -> None:
     """``label`` is the true class, so it is no column of the class "label"."""
     df = pd.DataFrame({"time": [0], "label": [0.5], "walk": [0.5]})
     with pytest.raises(cf.ArgumentError, match=r"classes \['walk'\], but none for \['label'\]"):
-        cf.recordings(df, classes=["label", "walk"])
+        cf.rows(df, classes=["label", "walk"]).by_stream()
 
 
 def test_without_known_classes_both_remedies_are_said() -> None:
     why = r'name them, columns=\{"p_walk": ...\} .*; or, .* give classes=\["walk", ...\]'
     with pytest.raises(cf.ArgumentError, match=why):
-        cf.recordings(pd.DataFrame(bare()))
+        cf.rows(pd.DataFrame(bare())).by_stream()
     with pytest.raises(cf.ArgumentError, match=r"probably 'P_walk' for p_walk, 'P_sit' for p_sit"):
-        cf.recordings(pd.DataFrame({"time": [0], "P_walk": [0.5], "P_sit": [0.5]}))
+        cf.rows(pd.DataFrame({"time": [0], "P_walk": [0.5], "P_sit": [0.5]})).by_stream()
 
 
 OTHERS = {"when": "time", "model": "source", "walking": "p_walk", "sitting": "p_sit"}
@@ -118,7 +127,7 @@ def test_names_from_theirs_to_ours(kind: str, tmp_path: Path) -> None:
     theirs = {here: name for name, here in OTHERS.items()}
     cells = {theirs[name]: values for name, values in columns().items()}
     df, plain = KINDS[kind](cells), KINDS[kind](columns())
-    out = cf.filter_table(df, walk_sit(), columns=OTHERS, beta=BETA)
+    out = cf.filter_table(cf.rows(df, columns=OTHERS), walk_sit(), beta=BETA)
     assert column(out, "f_walk") == column(cf.filter_table(plain, walk_sit(), beta=BETA), "f_walk")
     assert names_of(out)[:4] == [*OTHERS]
     assert pd.DataFrame(cells).rename(columns=OTHERS).columns.tolist() == [*columns()]
@@ -138,7 +147,7 @@ def test_names_from_theirs_to_ours(kind: str, tmp_path: Path) -> None:
 )
 def test_names_that_cannot_be_meant(names: dict[str, str], why: str) -> None:
     with pytest.raises(cf.ArgumentError, match=why):
-        cf.recordings(pd.DataFrame(columns()), columns=names)
+        cf.rows(pd.DataFrame(columns()), columns=names).by_stream()
 
 
 def lines(*rows: dict[str, Any]) -> tuple[list[dict[str, Any]], str]:

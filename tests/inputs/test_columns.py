@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 import classfilter as cf
-from example_tables import BETA, FILES, KINDS, column, columns, names_of, walk_sit
+from example_tables import BETA, FILES, KINDS, column, columns, filter_parts, names_of, walk_sit
 
 NAMES = {
     "time": "ts",
@@ -35,14 +35,14 @@ def renamed() -> dict[str, Any]:
 def test_dataframes(kind: str) -> None:
     df, plain = KINDS[kind](renamed()), KINDS[kind](table())
     for function in (cf.filter_table, cf.smooth_table):
-        out = function(df, walk_sit(), beta=BETA, columns=NAMES)
+        out = function(cf.rows(df, columns=NAMES), walk_sit(), beta=BETA)
         assert names_of(out) == [*renamed(), "f_walk", "f_sit", "class"]
         assert column(out, "f_walk") == column(function(plain, walk_sit(), beta=BETA), "f_walk")
-    streams, expected = cf.recordings(df, columns=NAMES), cf.recordings(plain)
+    streams, expected = cf.rows(df, columns=NAMES).by_stream(), cf.rows(plain).by_stream()
     assert list(streams) == ["007", "8"]
-    for name, rec in streams.items():
-        for attribute in ("time", "source", "probs", "label"):
-            got, wanted = getattr(rec, attribute), getattr(expected[name], attribute)
+    for name, rows in streams.items():
+        for attribute in ("time", "source_names", "probs", "label"):
+            got, wanted = getattr(rows, attribute), getattr(expected[name], attribute)
             assert got.tolist() == wanted.tolist()
 
 
@@ -51,7 +51,7 @@ def test_dataframes(kind: str) -> None:
 def test_files(suffix: str, lag: int | None, tmp_path: Path) -> None:
     day, out = tmp_path / f"day{suffix}", tmp_path / "out.parquet"
     cf.write_table(pl.DataFrame(renamed()), day)
-    cf.filter_file(day, out, walk_sit(), beta=BETA, columns=NAMES, lag=lag)
+    filter_parts(day, out, cf.Chain(walk_sit(), beta=BETA), lag, columns=NAMES)
     expected = cf.smooth_table(pl.DataFrame(table()), walk_sit(), beta=BETA, lag=lag)
     assert cf.read_table(out)["f_walk"].to_list() == expected["f_walk"].to_list()
     assert cf.read_table(day, columns=NAMES)["user"].to_list() == ["007", "8", "007"]
@@ -59,7 +59,7 @@ def test_files(suffix: str, lag: int | None, tmp_path: Path) -> None:
 
 def test_a_column_of_labels_by_another_name() -> None:
     df = pd.DataFrame(columns() | {"said": ["walk", "sit", "sit"]})
-    rec = cf.Recording.from_table(df, columns={"prediction": "said"}, classes=["walk", "sit"])
+    rec = cf.rows(df, columns={"prediction": "said"}, classes=["walk", "sit"])
     assert rec.probs.tolist() == [[1, 0], [0, 1], [0, 1]]
 
 
@@ -70,16 +70,16 @@ def test_a_column_that_is_no_class_of_the_filter_stays_out() -> None:
         out["f_sit"].tolist()
         == cf.filter_table(pd.DataFrame(columns()), walk_sit())["f_sit"].tolist()
     )
-    assert cf.Recording.from_table(df, classes=["sit", "walk"]).classes == ("walk", "sit")
+    assert cf.rows(df, classes=["sit", "walk"]).classes == ("walk", "sit")
     with pytest.raises(
         ValueError, match=r"the columns \['p_walk', 'p_sit', 'p_value'\] were taken"
     ):
-        cf.recordings(df)
+        cf.rows(df).by_stream()
 
 
 def test_a_column_with_another_meaning_is_no_class() -> None:
     df = pd.DataFrame(columns(source=None, p_model=["weak", "strong", "weak"]))
-    rec = cf.Recording.from_table(df, columns={"source": "p_model"})
+    rec = cf.rows(df, columns={"source": "p_model"})
     assert rec.classes == ("walk", "sit")
     assert rec.sources == ("weak", "strong")
 
@@ -107,13 +107,13 @@ def test_a_class_that_the_filter_lacks_is_named() -> None:
 )
 def test_errors(how: Any, why: str) -> None:
     with pytest.raises(ValueError, match=why):
-        cf.recordings(pd.DataFrame(columns()), **how)
+        cf.rows(pd.DataFrame(columns()), **how).by_stream()
 
 
 def test_a_missing_time_says_how_to_name_it() -> None:
     df = pd.DataFrame(columns(time=None, ts=[0, 1, 2]))
     with pytest.raises(ValueError, match=r'no column time; it has \[.*: name it, columns=\{"time"'):
-        cf.recordings(df)
+        cf.rows(df).by_stream()
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -132,23 +132,24 @@ def test_a_column_in_other_letters_is_refused(name: str, other: Any, tmp_path: P
     df = pl.DataFrame({other(name) if n == name else n: c for n, c in table().items()})
     cf.write_table(df, tmp_path / "day.csv")
     calls: list[Any] = [
-        lambda **how: cf.filter_table(df, walk_sit(), **how),
-        lambda **how: cf.recordings(df, **how),
-        lambda **how: cf.filter_file(tmp_path / "day.csv", tmp_path / "o.csv", walk_sit(), **how),
+        lambda: cf.filter_table(df, walk_sit()),
+        lambda: cf.rows(df),
+        lambda: cf.filter_file(tmp_path / "day.csv", tmp_path / "o.csv", walk_sit()),
     ]
     for call in calls:
         with pytest.raises(cf.ArgumentError, match="name it, columns=") as caught:
             call()
         assert caught.value.value.strip().casefold() == name
-        call(columns={name: other(name)})
+    named = cf.rows(df, columns={name: other(name)})
+    assert getattr(named, f"{name}s") == tuple(dict.fromkeys(table()[name]))
 
 
 def test_labels_and_confidence_in_other_letters() -> None:
     df = pl.DataFrame(table()).rename({"label": "Label"})
     assert "f_walk" in cf.filter_table(df, walk_sit()).columns  # it reads no labels
     with pytest.raises(cf.ArgumentError, match=r'columns={"label": \.\.\.}'):
-        cf.recordings(df)
-    assert cf.recordings(df, columns={"label": "Label"})["007"].label is not None
+        cf.rows(df).by_stream()
+    assert cf.rows(df, columns={"label": "Label"}).by_stream()["007"].label is not None
     cells = {"time": [0, 1], "prediction": ["walk", "sit"], "Confidence": [0.6, 0.7]}
     with pytest.raises(cf.ArgumentError, match=r'columns={"confidence": \.\.\.}'):
         cf.filter_table(pl.DataFrame(cells), walk_sit())
@@ -168,7 +169,8 @@ def test_scores_of_some_classes_beside_labels() -> None:
     )
     both = df.with_columns(p_sit=1 - pl.col("p_walk"))
     assert cf.filter_table(both, walk_sit())["class"][0] == "walk"
-    alone = cf.filter_table(df, walk_sit(), columns={"prediction": "prediction"})
+    labels = cf.rows(df, columns={"prediction": "prediction"}, classes=["walk", "sit"])
+    alone = cf.filter_table(labels, walk_sit())
     assert alone["f_walk"][0] == 0.5
     value = df.rename({"p_walk": "p_value"})  # of no class
     assert cf.filter_table(value, walk_sit())["f_walk"].to_list() == alone["f_walk"].to_list()

@@ -19,8 +19,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import classfilter as cf
+from classfilter.inputs import TableFile
 from classfilter.inputs.csv import find_dialect
-from classfilter.inputs.table_file import TableFile
 
 ROWS = [[0.0, "ann", 0.9, 0.1], [5.0, "ann", 0.25, 0.75], [7.5, "bob", 0.5, 0.5]]
 HEADER = ["time", "stream", "p_a", "p_b"]
@@ -142,7 +142,7 @@ def test_what_is_no_number_is_named(cell: str, tmp_path: Path) -> None:
     with pytest.raises(cf.RowError, match=r"column p_a in row 1 \(line 3\) is .*must hold numbers"):
         filtered(data, tmp_path)
     with pytest.raises(cf.RowError, match="column p_a in row 1 is"):
-        cf.recordings(read(data, tmp_path))
+        cf.rows(read(data, tmp_path)).by_stream()
 
 
 def test_decimal_commas_need_another_separator(tmp_path: Path) -> None:

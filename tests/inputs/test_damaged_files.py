@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 import classfilter as cf
-from classfilter.inputs.files import TableInput, reading
+from classfilter.inputs import TableInput, reading
 from example_tables import KINDS, columns, walk_sit
 
 SUFFIXES = (".csv", ".ndjson", ".csv.gz", ".ndjson.gz", ".csv.zst")
@@ -34,7 +34,7 @@ def test_damage_is_a_value_error(suffix: str, tmp_path: Path) -> None:
     cf.write_table(pl.DataFrame(columns(stream=["a", "a", "b"])), path)
     content = path.read_bytes()
     calls: list[Any] = [
-        lambda: cf.recordings(cf.read_table(path)),
+        lambda: cf.rows(cf.read_table(path)).by_stream(),
         lambda: cf.filter_file(path, tmp_path / "out.csv", walk_sit()),
     ]
     for n in range(100):
@@ -69,7 +69,7 @@ def test_a_file_that_polars_gives_up_on() -> None:
 def test_a_column_of_lists(name: str, kind: str) -> None:
     cells = columns() | {"p_walk": [None] * 3, "p_sit": [None] * 3, name: [[1], [2], [3]]}
     with pytest.raises(cf.RowError, match=rf"column {name} in row 0 is \[1\]; it must hold text"):
-        cf.recordings(KINDS[kind](cells))
+        cf.rows(KINDS[kind](cells)).by_stream()
 
 
 def test_a_column_of_arrays() -> None:

@@ -14,18 +14,16 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from classfilter import RawFilter, filter_file
-from classfilter.engine.recording import Recording
-from classfilter.engine.recordings import recordings
-from classfilter.inputs.columns import TableFormat
-from classfilter.inputs.files import read_table, write_table
-from classfilter.inputs.frames import result_columns
+import classfilter as cf
+from classfilter import RawFilter, filter_file, read_table, write_table
+from classfilter.inputs import TableFormat, result_columns
 from classfilter.support import atomic
 from classfilter.support.atomic import atomic_write, syncing
 from classfilter.support.validation import class_order
 from example_tables import FILES, KINDS, columns, tables
 
 
+@pytest.mark.filterwarnings("ignore::classfilter.inputs.time_scale.OddRowsWarning")
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @pytest.mark.parametrize("suffix", FILES)
 @given(cells=tables(), label=st.lists(st.sampled_from([-1, 0, 1]), min_size=24, max_size=24))
@@ -39,11 +37,11 @@ def test_files_round_trip(
     write_table(df, path)
     again = read_table(path)
     assert again.columns == df.columns
-    expected, result = recordings(df), recordings(again)
+    expected, result = cf.rows(df).by_stream(), cf.rows(again).by_stream()
     assert list(result) == list(expected)
     for stream, rec in expected.items():
         assert result[stream].classes == rec.classes
-        for name in ("time", "source", "probs", "label"):
+        for name in ("time", "source_names", "probs", "label"):
             np.testing.assert_array_equal(getattr(result[stream], name), getattr(rec, name))
 
 
@@ -70,7 +68,7 @@ def test_other_libraries_read_the_files(tmp_path: Path) -> None:
 def test_names_in_csv_are_text(tmp_path: Path) -> None:
     path = tmp_path / "day.csv"
     path.write_text("time,stream,source,label,p_1,p_2\n0,007,1,1,0.5,0.5\n1,007,1,,0.5,0.5\n")
-    ((stream, rec),) = recordings(read_table(path)).items()
+    ((stream, rec),) = cf.rows(read_table(path)).by_stream().items()
     assert (stream, rec.sources) == ("007", ("1",))
     assert rec.label is not None
     assert rec.label.tolist() == [0, -1]
@@ -123,16 +121,16 @@ def test_text_far_down_a_csv_file_is_named(tmp_path: Path) -> None:
     path = tmp_path / "day.csv"
     path.write_text("time,p_a,p_b\n" + "0,0.5,0.5\n" * 500 + "0,oops,0.5\n")
     with pytest.raises(ValueError, match="column p_a in row 500 is 'oops'"):
-        recordings(read_table(path))
+        cf.rows(read_table(path)).by_stream()
 
 
 def test_missing_observations_in_csv(tmp_path: Path) -> None:
     path = tmp_path / "day.csv"
     path.write_text("time,p_a,p_b\n0,,\n1,NaN,\n2,0.5,0.5\n")
-    rec = Recording.from_table(read_table(path))
+    rec = cf.rows(read_table(path))
     assert np.isnan(rec.probs).all(axis=1).tolist() == [True, True, False]
     path.write_text("time,p_a,p_b\n0,,\n")
-    assert np.isnan(Recording.from_table(read_table(path)).probs).all()
+    assert np.isnan(cf.rows(read_table(path)).probs).all()
 
 
 @pytest.mark.parametrize(("suffix", "data"), [(".csv", b""), (".parquet", b"x"), (".ndjson", b"{")])

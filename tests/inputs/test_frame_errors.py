@@ -6,15 +6,13 @@ import subprocess
 import sys
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
 
 import classfilter as cf
-from classfilter.engine.recording import Recording
-from classfilter.engine.recordings import recordings
-from classfilter.engine.tables import filter_table
-from classfilter.inputs.files import read_table, write_table
+from classfilter import filter_table, read_table, write_table
 from example_tables import BETA, KINDS, NAN, columns, walk_sit
 
 INTERLEAVED = {
@@ -59,7 +57,7 @@ def test_errors_name_the_row_of_the_table(kind: str, cells: Any, message: str) -
     with pytest.raises(ValueError, match=message):
         filter_table(df, walk_sit(), beta=BETA)
     with pytest.raises(ValueError, match=message):
-        recordings(df)
+        cf.rows(df)
 
 
 @pytest.mark.parametrize(
@@ -98,12 +96,7 @@ def test_errors_name_the_row_of_the_table(kind: str, cells: Any, message: str) -
             r"already has the columns \['class'\]; drop or rename them",
         ),
         (
-            lambda: Recording.from_table(pl.DataFrame(columns(stream=["a", "b", "a"]))),
-            ValueError,
-            r"the table has 2 streams \('a', 'b'\); read them with recordings",
-        ),
-        (
-            lambda: Recording.from_table(pl.DataFrame(columns(label=["sit", "run", None]))),
+            lambda: cf.rows(pl.DataFrame(columns(label=["sit", "run", None]))),
             ValueError,
             "label in row 1 is 'run'",
         ),
@@ -112,7 +105,7 @@ def test_errors_name_the_row_of_the_table(kind: str, cells: Any, message: str) -
             TypeError,
             r"polars\..*LazyFrame; give a dataframe of pandas, Polars or PyArrow .*collect",
         ),
-        (lambda: recordings([1, 2]), TypeError, r"the table is a builtins\.list"),
+        (lambda: cf.rows([1, 2]), TypeError, r"the table is a builtins\.int"),
         (
             lambda: cf.write_table("day.csv", "day.parquet"),
             TypeError,
@@ -124,17 +117,17 @@ def test_errors_name_the_row_of_the_table(kind: str, cells: Any, message: str) -
             r"filter is 'walk\.toml'; read the file first: classfilter\.load",
         ),
         (
-            lambda: Recording([0], None, [[0.5, 0.5]], 2),  # type: ignore[arg-type]
+            lambda: cf.rows(time=[0], source=np.array([None]), probs=[[0.5, 0.5]], classes=2),
             ValueError,
-            "source is None; give a name for all rows, or one per row",
+            "source in row 0 is None; it must be a name: fill it in",
         ),
         (
-            lambda: recordings(pd.DataFrame([[0] * 3], columns=["time", "p_a", "p_a"])),
+            lambda: cf.rows(pd.DataFrame([[0] * 3], columns=["time", "p_a", "p_a"])),
             ValueError,
             "unique column names",
         ),
         (
-            lambda: Recording([0], "a", [[0.5, 0.5]], 2).to_table("excel"),
+            lambda: cf.rows(time=[0], source="a", probs=[[0.5, 0.5]], classes=2).to_table("excel"),
             ValueError,
             "kind is 'excel'; it must be one of polars, pandas, pyarrow",
         ),
@@ -152,12 +145,12 @@ def test_errors(call: Any, error: type[Exception], message: str) -> None:
 @pytest.mark.parametrize("name", ["narwhals", "polars"])
 def test_a_missing_library(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, name, None)
-    rec = Recording([0], "a", [[0.5, 0.5]], 2)
+    rec = cf.rows(time=[0], source="a", probs=[[0.5, 0.5]], classes=2)
     with pytest.raises(ImportError, match=rf"needs {name}.*pip install 'classfilter\[tables\]'"):
         rec.to_table()
 
 
-@pytest.mark.parametrize("module", ["data", "chain", "filters"])
+@pytest.mark.parametrize("module", ["inputs", "pipeline", "filters"])
 def test_imports_are_light(module: str) -> None:
     heavy = "{'narwhals', 'polars', 'pandas', 'pyarrow', 'tomllib'}"
     code = f"import sys, classfilter.{module}; print(sorted({heavy} & set(sys.modules)))"

@@ -14,9 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import classfilter as cf
-from classfilter.engine.recording import Recording
-from classfilter.engine.recordings import recordings
-from classfilter.engine.tables import filter_table
+from classfilter import filter_table
 from classfilter.inputs.frames import _factorize_polars
 from example_tables import BETA, KINDS, NAN, column, columns, names_of, tables, walk_sit
 from streams import options
@@ -27,7 +25,13 @@ from streams import options
 @pytest.mark.parametrize("kind", KINDS)
 def test_to_table_and_back(kind: str) -> None:
     probs = [[0.7, 0.3], [NAN, NAN], [0.5, 0.5]]
-    rec = Recording([0, 5, 5], ["a", "b", "a"], probs, ["walk", "sit"], [1, -1, 0])
+    rec = cf.rows(
+        time=[0, 5, 5],
+        source=["a", "b", "a"],
+        probs=probs,
+        classes=["walk", "sit"],
+        label=[1, -1, 0],
+    )
     df = rec.to_table(kind)
     assert type(df) is (pa.Table if kind == "pyarrow" else KINDS[kind])
     assert names_of(df) == ["time", "source", "label", "p_walk", "p_sit"]
@@ -35,15 +39,15 @@ def test_to_table_and_back(kind: str) -> None:
     label = column(df, "label")
     assert (label[0], label[2]) == ("sit", "walk")
     assert pd.isna(label[1])
-    again = Recording.from_table(df)
+    again = cf.rows(df)
     assert again.classes == rec.classes
-    for name in ("time", "source", "probs", "label"):
+    for name in ("time", "source", "sources", "probs", "label"):
         np.testing.assert_array_equal(getattr(again, name), getattr(rec, name))
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_table_without_labels_or_sources(kind: str) -> None:
-    rec = Recording.from_table(KINDS[kind](columns(source=None)))
+    rec = cf.rows(KINDS[kind](columns(source=None)))
     assert rec.label is None
     assert rec.sources == ("default",)
     assert "label" not in names_of(rec.to_table(kind))
@@ -66,8 +70,8 @@ def test_text_as_codes_in_order_of_appearance(runs: list[tuple[str, int]]) -> No
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_unknown_labels(kind: str) -> None:
-    df = Recording([0], "a", [[0.5, 0.5]], 2, [-1]).to_table(kind)
-    label = Recording.from_table(df).label
+    df = cf.rows(time=[0], source="a", probs=[[0.5, 0.5]], classes=2, label=[-1]).to_table(kind)
+    label = cf.rows(df).label
     assert label is not None
     assert label.tolist() == [-1]
     if isinstance(df, pl.DataFrame):
@@ -77,35 +81,35 @@ def test_unknown_labels(kind: str) -> None:
 def test_one_stream_in_any_order_of_time() -> None:
     df = pl.DataFrame(columns(time=[5.0, 0.0, 5.0]))
     with pytest.raises(ValueError, match=r"time in row 1 is 0\.0, before 5\.0"):
-        Recording.from_table(df)
-    rec = Recording.from_table(df, sort=True)
-    assert rec.source.tolist() == ["strong", "weak", "weak"]
+        cf.rows(df)
+    rec = cf.rows(df, sort=True)[None]
+    assert rec.source_names.tolist() == ["strong", "weak", "weak"]
     assert rec.probs[:, 0].tolist() == [0.1, 0.7, 0.5]
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_no_rows(kind: str) -> None:
     df = KINDS[kind]({name: [] for name in columns(stream=[])})
-    assert len(Recording.from_table(df)) == 0
-    assert recordings(df) == {}
+    assert len(cf.rows(df)) == 0
+    assert cf.rows(df).by_stream() == {}
     out = filter_table(df, walk_sit(), beta=BETA)
     assert names_of(out) == [*columns(stream=[]), "f_walk", "f_sit", "class"]
     assert column(out, "class") == []
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_recordings_of_streams(kind: str) -> None:
+def test_rows_of_streams(kind: str) -> None:
     df = KINDS[kind](columns(stream=[7, 3, 7], label=["sit", "walk", None]))
-    recs = recordings(df)
-    assert list(recs) == [7, 3]  # in order of appearance
-    assert recs[7].time.tolist() == [0.0, 5.0]
-    assert recs[7].source.tolist() == ["weak", "weak"]
-    assert recs[7].probs.tolist() == [[0.7, 0.3], [0.5, 0.5]]
-    first, second = recs[7].label, recs[3].label
+    streams = cf.rows(df).by_stream()
+    assert list(streams) == [7, 3]  # in order of appearance
+    assert streams[7].time.tolist() == [0.0, 5.0]
+    assert streams[7].source_names.tolist() == ["weak", "weak"]
+    assert streams[7].probs.tolist() == [[0.7, 0.3], [0.5, 0.5]]
+    first, second = streams[7].label, streams[3].label
     assert first is not None
     assert second is not None
     assert (first.tolist(), second.tolist()) == ([1, -1], [0])
-    assert list(recordings(KINDS[kind](columns()))) == [None]
+    assert list(cf.rows(KINDS[kind](columns())).by_stream()) == [None]
 
 
 @pytest.mark.parametrize(
@@ -125,7 +129,7 @@ def test_recordings_of_streams(kind: str) -> None:
 def test_labels_in_a_table(classes: Any, label: list[Any], expected: list[int]) -> None:
     cells = {"time": [0, 1, 2], "label": label} | {f"p_{name}": [0.5] * 3 for name in classes}
     for kind in KINDS.values():
-        indices = Recording.from_table(kind(cells)).label
+        indices = cf.rows(kind(cells)).label
         assert indices is not None
         assert indices.tolist() == expected
 
@@ -140,7 +144,7 @@ def test_labels_in_a_table(classes: Any, label: list[Any], expected: list[int]) 
     ],
 )
 def test_all_null_is_a_missing_observation(df: Any) -> None:
-    rec = Recording.from_table(df)
+    rec = cf.rows(df)
     assert np.isnan(rec.probs).tolist() == [[False] * 2, [True] * 2, [False] * 2]
 
 
@@ -148,7 +152,7 @@ def test_decimals_are_numbers_and_nanoseconds_are_exact() -> None:
     df = pl.DataFrame(columns(time=[0, 1500, 2000])).with_columns(
         pl.col("time").cast(pl.Datetime("ns")), pl.col("p_walk", "p_sit").cast(pl.Decimal(5, 2))
     )
-    rec = Recording.from_table(df)
+    rec = cf.rows(df)
     assert rec.time.tolist() == [0.0, 1.5e-6, 2e-6]
     assert rec.probs.tolist() == [[0.7, 0.3], [0.1, 0.9], [0.5, 0.5]]
 
@@ -157,7 +161,7 @@ def test_columns_of_nothing_but_null() -> None:
     """A CSV file of missing observations has columns of no type."""
     nothing = [None] * 3
     for kind in KINDS.values():
-        rec = Recording.from_table(kind(columns(p_walk=nothing, p_sit=nothing)))
+        rec = cf.rows(kind(columns(p_walk=nothing, p_sit=nothing)))
         assert np.isnan(rec.probs).all()
 
 
@@ -184,7 +188,7 @@ def same_cells(a: list[Any], b: list[Any]) -> bool:
     return all(x == y or (pd.isna(x) and pd.isna(y)) for x, y in zip(a, b, strict=True))
 
 
-@pytest.mark.filterwarnings("ignore::classfilter.inputs.time_scale.TimeWarning")
+@pytest.mark.filterwarnings("ignore::classfilter.inputs.time_scale.OddRowsWarning")
 @pytest.mark.parametrize("kind", KINDS)
 @given(tables(), options())
 def test_streams_are_separate_and_rows_in_place(
@@ -202,9 +206,9 @@ def test_streams_are_separate_and_rows_in_place(
     expected = filter_rows(cells, f, BETA)
     assert P.tobytes() == expected.tobytes()
     assert column(out, "class") == [classes[k] for k in expected.argmax(axis=1)]
-    for stream, rec in recordings(df).items():
+    for stream, rec in cf.rows(df).by_stream().items():
         rows = [row for row, name in enumerate(cells["stream"]) if name == stream]
-        assert rec.run(f, beta=BETA).tobytes() == expected[rows].tobytes()
+        assert cf.Chain.of(f, beta=BETA).run(rec).tobytes() == expected[rows].tobytes()
 
 
 @given(tables(), st.randoms(use_true_random=False))
@@ -216,11 +220,11 @@ def test_rows_in_any_order_of_time(cells: dict[str, Any], random: Any) -> None:
     mixed = {name: [column[i] for i in order] for name, column in cells.items()}
     classes = [name[2:] for name in cells if name.startswith("p_")]
     f = cf.DirichletFilter(classes)
-    out = filter_table(pl.DataFrame(mixed), f, beta=BETA, sort=True)
+    out = filter_table(cf.rows(pl.DataFrame(mixed), sort=True), f, beta=BETA)
     assert out["note"].to_list() == mixed["note"]
     expected = filter_rows(cells, f, BETA)[order]
     assert out.select(f"f_{c}" for c in classes).to_numpy().tobytes() == expected.tobytes()
-    for stream, rec in recordings(pl.DataFrame(mixed), sort=True).items():
+    for stream, rec in cf.rows(pl.DataFrame(mixed), sort=True).by_stream().items():
         times = [t for t, s in zip(cells["time"], cells["stream"], strict=True) if s == stream]
         assert rec.time.tolist() == times
 

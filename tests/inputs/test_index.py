@@ -41,25 +41,25 @@ def expected(time: Any = DATES, **more: Any) -> list[float]:
 )
 def test_an_index_of_times(index: Any, columns: dict[str, str], time: Any) -> None:
     df = table(index)
-    out = cf.filter_table(df, F, columns=columns)
+    out = cf.filter_table(cf.rows(df, columns=columns), F)
     assert out["f_walk"].tolist() == expected(time)
     pd.testing.assert_index_equal(out.index, df.index)
     pd.testing.assert_frame_equal(out[df.columns], df)
-    smoothed = cf.smooth_table(df, F, columns=columns, lag=0)
+    smoothed = cf.smooth_table(cf.rows(df, columns=columns), F, lag=0)
     assert smoothed["f_walk"].tolist() == expected(time)
-    (rec,) = cf.recordings(df, columns=columns).values()
-    assert rec.run(F)[:, 0].tolist() == expected(time)
-    assert len(cf.Recording.from_table(df, columns=columns)) == ROWS
+    (rec,) = cf.rows(df, columns=columns).by_stream().values()
+    assert cf.Chain.of(F).run(rec)[:, 0].tolist() == expected(time)
+    assert len(cf.rows(df, columns=columns)) == ROWS
 
 
 @pytest.mark.parametrize("levels", [["when", "who"], ["who", "when"]])
 def test_levels_of_an_index(levels: list[str]) -> None:
     who = ["ann", "bob"] * (ROWS // 2)
     index = pd.MultiIndex.from_frame(pd.DataFrame({"when": DATES, "who": who})[levels])
-    out = cf.filter_table(table(index), F, columns=NAMES)
+    out = cf.filter_table(cf.rows(table(index), columns=NAMES), F)
     assert out["f_walk"].tolist() == expected(stream=who)
     pd.testing.assert_index_equal(out.index, index)
-    assert list(cf.recordings(table(index), columns=NAMES)) == ["ann", "bob"]
+    assert list(cf.rows(table(index), columns=NAMES).by_stream()) == ["ann", "bob"]
     by_kind = table(index.set_names("stream", level="who"))  # the only level of dates is the time
     assert cf.filter_table(by_kind, F)["f_walk"].tolist() == expected(stream=who)
 
@@ -102,4 +102,4 @@ def test_other_indices_are_no_time(index: Any) -> None:
 
 def test_a_name_that_neither_has() -> None:
     with pytest.raises(ValueError, match="columns has 'ts' for time, which the table does not"):
-        cf.filter_table(table(DATES), F, columns={"time": "ts"})
+        cf.filter_table(cf.rows(table(DATES), columns={"time": "ts"}), F)

@@ -46,10 +46,10 @@ def by_hand() -> Any:
     ],
     ids=lambda labels: f"{type(labels).__name__} {getattr(labels, 'dtype', '')}",
 )
-def test_a_recording_of_labels_has_one_hot_rows(labels: Any) -> None:
-    rec = cf.Recording([0, 5, 6, 9], SOURCES, labels, ["walk", "sit"])
+def test_labels_become_one_hot_rows(labels: Any) -> None:
+    rec = cf.rows(time=[0, 5, 6, 9], source=SOURCES, probs=labels, classes=["walk", "sit"])
     np.testing.assert_array_equal(rec.probs, ONE_HOT)
-    P = rec.run(walk_sit(half_life=30.0), channel=CHANNEL)
+    P = cf.Chain.of(walk_sit(half_life=30.0), channel=CHANNEL).run(rec)
     assert P.tobytes() == by_hand().tobytes()
 
 
@@ -63,7 +63,7 @@ def test_a_recording_of_labels_has_one_hot_rows(labels: Any) -> None:
 )
 def test_an_unknown_label_names_the_row_and_the_classes(labels: Any, why: str) -> None:
     with pytest.raises(ValueError, match=f"^{re.escape(why)}"):
-        cf.Recording([0, 1], "a", labels, ["walk", "sit"])
+        cf.rows(time=[0, 1], source="a", probs=labels, classes=["walk", "sit"])
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -74,28 +74,28 @@ def test_a_column_prediction(kind: str, labels: Any) -> None:
     assert P.tobytes() == by_hand().tobytes()
     smoothed = cf.smooth_table(KINDS[kind](table(labels)), walk_sit(half_life=30.0))
     spread = [[0.7, 1 - 0.7], [1 - 0.7, 0.7], [NAN, NAN], [0.7, 1 - 0.7]]
-    rec = cf.Recording([0, 5, 6, 9], SOURCES, spread, ["walk", "sit"])
-    expected = rec.smooth(walk_sit(half_life=30.0))
+    rec = cf.rows(time=[0, 5, 6, 9], source=SOURCES, probs=spread, classes=["walk", "sit"])
+    expected = cf.Chain.of(walk_sit(half_life=30.0)).smooth(rec)
     np.testing.assert_array_equal(column(smoothed, "f_walk"), expected[:, 0])
 
 
 def test_classes_of_labels_are_those_that_occur_unless_given() -> None:
     df = pd.DataFrame(table(label=["walk", "sleep", "walk", None]))
-    rec = cf.Recording.from_table(df)
+    rec = cf.rows(df)
     assert rec.classes == ("sit", "sleep", "walk")
     np.testing.assert_array_equal(rec.probs.argmax(axis=1)[[0, 1, 3]], [2, 0, 2])
     assert rec.label is not None
     assert rec.label.tolist() == [2, 1, 2, -1]
-    assert cf.Recording.from_table(df, classes=["walk", "sit", "sleep"]).classes[0] == "walk"
+    assert cf.rows(df, classes=["walk", "sit", "sleep"]).classes[0] == "walk"
     numbers = pd.DataFrame(table([2, 10, None, 2]))  # floats, beside the missing one
-    assert cf.Recording.from_table(numbers).classes == ("2", "10")
-    given = cf.Recording.from_table(pd.DataFrame(table([0, 1, None, 0])), classes=["walk", "sit"])
+    assert cf.rows(numbers).classes == ("2", "10")
+    given = cf.rows(pd.DataFrame(table([0, 1, None, 0])), classes=["walk", "sit"])
     np.testing.assert_array_equal(given.probs, ONE_HOT)
 
 
 def test_probabilities_go_before_labels() -> None:
     df = pd.DataFrame(table(p_walk=[0.3] * 4, p_sit=[0.7] * 4))
-    assert cf.Recording.from_table(df).probs.tolist() == [[0.3, 0.7]] * 4
+    assert cf.rows(df).probs.tolist() == [[0.3, 0.7]] * 4
 
 
 @pytest.mark.parametrize(
@@ -112,4 +112,4 @@ def test_an_unknown_label_in_a_table(labels: Any, why: str) -> None:
 
 def test_labels_of_one_class_need_the_others() -> None:
     with pytest.raises(ValueError, match="names only the class 'walk'; give the classes: classes="):
-        cf.recordings(pd.DataFrame(table(["walk"] * 4)))
+        cf.rows(pd.DataFrame(table(["walk"] * 4))).by_stream()

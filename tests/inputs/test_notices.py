@@ -6,10 +6,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 
 import classfilter as cf
+from classfilter.inputs import OddRowsWarning
 from example_tables import walk_sit
 
 ROWS = {"time": [0, 5], "p_walk": [0.9, 0.4], "p_sit": [0.1, 0.6]}
@@ -37,3 +39,64 @@ def test_channels_of_no_row_are_warned_of(by: str, tmp_path: Path) -> None:
 def test_a_table_without_rows_has_no_source() -> None:
     empty = pl.DataFrame(ROWS).head(0)
     assert not len(cf.filter_table(empty, cf.Chain(walk_sit(), channel={"net": CHANNEL})))
+
+
+def table(rows: int = 4, **cells: Any) -> pl.DataFrame:
+    """Rows of changing probabilities; without `time`, five seconds apart."""
+    p = np.random.default_rng(0).random(rows)
+    time = {} if "time" in cells else {"time": 5.0 * np.arange(rows)}
+    return pl.DataFrame(time | cells | {"p_walk": p, "p_sit": 1 - p})
+
+
+@pytest.mark.parametrize("by", [cf.rows, lambda df: cf.filter_table(df, walk_sit())])
+@pytest.mark.parametrize(
+    ("names", "other"),
+    [(["Ann", "bob"], "ann"), (["ann", "bob"], "ann "), (["7", "8"], 7)],
+)
+def test_streams_that_are_named_alike(by: Any, names: list[Any], other: Any) -> None:
+    stream = pl.Series([*names, other, other], dtype=pl.Object)
+    why = rf"streams are {names[0]!r} and {other!r}, which differ only .*; they are counted apart"
+    with pytest.warns(OddRowsWarning, match=why):
+        by(table(stream=stream))
+    by(table(stream=pl.Series([*names, "eve", "eve"], dtype=pl.Object)))
+
+
+def test_classes_that_are_named_alike() -> None:
+    cells = {"time": [0, 5], "p_Walk": [0.9, 0.4], "p_walk": [0.1, 0.6]}
+    with pytest.warns(OddRowsWarning, match="classes are 'Walk' and 'walk', which differ only"):
+        cf.rows(pl.DataFrame(cells))
+
+
+def test_rows_that_stand_twice() -> None:
+    df = table(stream=["a", "b", "a", "b"])
+    with pytest.warns(OddRowsWarning, match="the table has 4 rows with the same stream, time, sou"):
+        cf.rows(pl.concat([df, df]), sort=True)
+    cf.rows(df)
+    cf.rows(table(time=[0, 0, 5, 5]))  # at one time, but with other probabilities
+    both = pl.concat([df.with_columns(source=pl.lit(name)) for name in ("x", "y")])
+    cf.rows(both, sort=True)
+    cf.rows(pl.concat([df.with_columns(stream=pl.lit(name)) for name in ("x", "y")]))
+
+
+def test_times_that_go_back_often() -> None:
+    """Without a column that may have the streams, there may be one; a single time is late."""
+    which = "times go back 2 times: is there a column that tells the streams apart"
+    with pytest.raises(cf.RowError, match=which):
+        cf.rows(table(6, time=[0, 5, 0, 5, 0, 5]))
+    with pytest.raises(cf.RowError, match="that of the row before it; put the rows in order"):
+        cf.rows(table(6, time=[0, 5, 10, 9, 15, 20]))
+    with pytest.raises(cf.RowError, match="that of the row before it; put the rows in order"):
+        cf.rows(table(6, time=[0, 5, 0, 5, 0, 5], stream=["a"] * 6))
+
+
+def test_a_doubled_hour_that_is_sorted() -> None:
+    dates = [f"2024-10-27T{at}:00" for at in ("02:58", "02:59", "02:00", "02:01")]
+    why = r"time in row 2 goes back to '2024-10-27 02:00:00'; sorting mixes the two hours"
+    with pytest.warns(OddRowsWarning, match=why):
+        cf.rows(table(time=dates), sort=True)
+    with pytest.raises(cf.RowError, match="if clocks were set back then, give dates with their"):
+        cf.rows(table(time=dates))
+    in_order = [f"{at}{'+02:00' if i < 2 else '+01:00'}" for i, at in enumerate(dates)]
+    cf.rows(table(time=in_order))
+    cf.rows(table(time=[f"{at}Z" for at in dates]), sort=True)  # a zone without summer time
+    cf.rows(table(time=[f"2024-10-27T{h}:00:00" for h in ("05", "06", "01", "02")]), sort=True)

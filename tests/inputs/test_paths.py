@@ -18,7 +18,9 @@ F = cf.StickyFilter(["sit", "walk", "cycle", "run"], half_life="10min")
 CHAIN = cf.Chain(F, rule=RULE)
 
 CALLS: dict[str, Callable[[Any], Any]] = {
-    "recordings": lambda data: {name: rec.to_table() for name, rec in cf.recordings(data).items()},
+    "recordings": lambda data: {
+        name: rec.to_table() for name, rec in cf.rows(data).by_stream().items()
+    },
     "tune": lambda data: cf.tune(data, "sticky", event_duration="5min").settings,
     "compare": lambda data: str(cf.compare(data)),
     "filter_table": lambda data: cf.filter_table(data, F),
@@ -54,9 +56,9 @@ def test_the_columns_of_a_file_may_have_other_names(tmp_path: Path) -> None:
     day = tmp_path / "day.csv"
     day.write_text("ts,who,p_a,p_b\n0,007,0.9,0.1\n5,007,0.2,0.8\n")
     columns = {"time": "ts", "stream": "who"}
-    assert list(cf.recordings(day, columns=columns)) == ["007"]
+    assert list(cf.rows(day, columns=columns).by_stream()) == ["007"]
     f = cf.RawFilter(["a", "b"])
-    found = cf.events(day, f, cf.EventRule(0), columns=columns)
+    found = cf.events(cf.rows(day, columns=columns), f, cf.EventRule(0))
     assert found["stream"].to_list() == ["007", "007"]
 
 

@@ -16,10 +16,10 @@ ROWS = {"p_walk": [0.9, 0.2, 0.8, 0.1], "p_sit": [0.1, 0.8, 0.2, 0.9]}
 IN_TURN = {"time": [0, 0, 5, 5], "Machine": ["A", "B", "A", "B"], "unit": [7, 7, 7, 7]}
 BLOCKS = {"time": [0, 5, 0, 5], "Machine": ["A", "A", "B", "B"], "number": [1, 2, 3, 4]}
 CALLS: list[Callable[..., Any]] = [
-    lambda df, **how: cf.filter_table(df, walk_sit(), **how),
-    lambda df, **how: cf.smooth_table(df, walk_sit(), **how),
-    lambda df, **how: cf.recordings(df, **how),
-    lambda df, **how: cf.events(df, walk_sit(), cf.EventRule(change_cost=1.0), **how),
+    lambda df: cf.filter_table(df, walk_sit()),
+    lambda df: cf.smooth_table(df, walk_sit()),
+    cf.rows,
+    lambda df: cf.events(df, walk_sit(), cf.EventRule(change_cost=1.0)),
 ]
 
 
@@ -35,7 +35,7 @@ def test_times_that_go_back_name_the_column(call: Callable[..., Any], kind: str)
         'columns={"stream": ...}; if they are of one stream, put the rows in order of time, or '
         "give sort=True"
     )
-    call(df, columns={"stream": "Machine"})
+    call(cf.rows(df, columns={"stream": "Machine"}))
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -44,8 +44,8 @@ def test_streams_in_turn_are_warned_of(call: Callable[..., Any], kind: str) -> N
     df = KINDS[kind](IN_TURN | ROWS)
     with pytest.warns(UserWarning, match="'Machine' may be one.* name the column"):
         call(df)
-    call(df, columns={"stream": "Machine"})
-    call(df, columns={"source": "Machine"})
+    call(cf.rows(df, columns={"stream": "Machine"}))
+    call(cf.rows(df, columns={"source": "Machine"}))
 
 
 def test_in_files(tmp_path: Path) -> None:
@@ -65,5 +65,5 @@ def test_no_column_that_may_be_one(others: dict[str, Any]) -> None:
     """Without a column that tells them apart, several rows at one time are of one stream."""
     cf.filter_table(pl.DataFrame({"time": [0, 0, 5, 5], **others, **ROWS}), walk_sit())
     back = pl.DataFrame({"time": [5, 0, 5, 0], **others, **ROWS})
-    with pytest.raises(cf.RowError, match="before it; put the rows in order of time"):
+    with pytest.raises(cf.RowError, match="times go back 2 times: is there a column that"):
         cf.filter_table(back, walk_sit())

@@ -17,8 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import classfilter as cf
-from classfilter.inputs.time_scale import TimeWarning
-from classfilter.inputs.times import PER_SECOND, seconds
+from classfilter.inputs import PER_SECOND, OddRowsWarning, seconds
 from conftest import Run
 
 NOW = 1_700_000_000.0
@@ -35,6 +34,10 @@ def f(**options: Any) -> cf.DirichletFilter:
     return cf.DirichletFilter(["walk", "sit"], **options or {"half_life": 60.0})
 
 
+def in_unit(time: Any, unit: str | None) -> Any:
+    return table(time) if unit is None else cf.rows(table(time), unit=unit)
+
+
 def tracked(time: Any, unit: str | None) -> cf.Tracker:
     tracker = cf.Tracker(f(), unit=unit)
     for at, probs in zip(time, PROBS, strict=True):
@@ -49,11 +52,10 @@ def tracked_many(time: Any, unit: str | None) -> cf.Tracker:
 
 
 ENTRIES: dict[str, Callable[[Any, str | None], Any]] = {
-    "filter_table": lambda time, unit: cf.filter_table(table(time), f(), unit=unit),
-    "smooth_table": lambda time, unit: cf.smooth_table(table(time), f(), unit=unit),
-    "recordings": lambda time, unit: cf.recordings(table(time), unit=unit),
-    "from_table": lambda time, unit: cf.Recording.from_table(table(time), unit=unit),
-    "Recording": lambda time, unit: cf.Recording(time, "weak", PROBS, 2, unit=unit),
+    "filter_table": lambda time, unit: cf.filter_table(in_unit(time, unit), f()),
+    "smooth_table": lambda time, unit: cf.smooth_table(in_unit(time, unit), f()),
+    "rows of a table": lambda time, unit: cf.rows(table(time), unit=unit),
+    "rows of arrays": lambda time, unit: cf.rows(time=time, probs=PROBS, classes=2, unit=unit),
     "Tracker.update": tracked,
     "Tracker.update_many": tracked_many,
 }
@@ -100,7 +102,7 @@ def test_of_some_rows() -> None:
 
 def test_a_wrong_unit_is_seen_too() -> None:
     with pytest.warns(UserWarning, match='looks like nanoseconds since 1970; give unit="ns"'):
-        cf.Recording((NOW + STEP) * 1e9, "weak", PROBS, 2, unit="ms")
+        cf.rows(time=(NOW + STEP) * 1e9, source="weak", probs=PROBS, classes=2, unit="ms")
 
 
 @pytest.mark.parametrize(
@@ -161,9 +163,9 @@ def test_a_unit_is_a_division(ticks: list[int], unit: str) -> None:
     time = np.cumsum(ticks) * 125 * (factor / 1000)  # multiples of 1/8 s
     exact = np.cumsum(ticks) / 8
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", TimeWarning)  # any steps may come
+        warnings.simplefilter("ignore", OddRowsWarning)  # any steps may come
         assert seconds(time, unit).tolist() == exact.tolist()
-        out = cf.filter_table(table(time), f(), unit=unit)
+        out = cf.filter_table(cf.rows(table(time), unit=unit), f())
         expected = cf.filter_table(table(exact), f())
         assert out["time"].tolist() == time.tolist()
         assert out["f_walk"].tolist() == expected["f_walk"].tolist()
@@ -181,10 +183,16 @@ def test_only_numbers_have_a_unit() -> None:
         dates.to_list(),
     ]
     for time in kinds:
-        one = cf.Recording(time, "weak", PROBS, 2, unit="ms")
-        assert one.time.tolist() == cf.Recording(time, "weak", PROBS, 2).time.tolist()
+        one = cf.rows(time=time, source="weak", probs=PROBS, classes=2, unit="ms")
+        assert (
+            one.time.tolist()
+            == cf.rows(time=time, source="weak", probs=PROBS, classes=2).time.tolist()
+        )
     text = [str(1000 * at) for at in STEP]
-    assert cf.Recording(text, "weak", PROBS, 2, unit="ms").time.tolist() == STEP.tolist()
+    assert (
+        cf.rows(time=text, source="weak", probs=PROBS, classes=2, unit="ms").time.tolist()
+        == STEP.tolist()
+    )
 
 
 @pytest.mark.parametrize("unit", ["min", "", 1000, ["ms"]])
@@ -213,9 +221,9 @@ def test_a_tracker_warns_once_and_nothing_has_changed() -> None:
     tracker, other = cf.Tracker(f()), cf.Tracker(f())
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        with pytest.raises(TimeWarning):
+        with pytest.raises(OddRowsWarning):
             tracker.update("ann", 1.7e12, None, [0.9, 0.1])
-        with pytest.raises(TimeWarning):
+        with pytest.raises(OddRowsWarning):
             other.update_many(["ann"], [1.7e12], None, [[0.9, 0.1]])
     assert len(tracker) == len(other) == 0
     tracker.update("ann", 1.7e12, None, [0.9, 0.1])  # it has been said
@@ -255,7 +263,7 @@ def test_every_command_takes_a_unit(run: Run, command: str) -> None:
 
 
 def test_what_is_tuned_on_milliseconds(run: Run) -> None:
-    day = cf.simulate("plain", hours=1.0, seed=1).recording(every=12)
+    day = cf.simulate("plain", hours=1.0, seed=1).rows(every=12)
     df = day.to_table()
     cf.write_table(df, "s.csv")
     cf.write_table(df.with_columns(pl.col("time") * 1000 + 1.7e12), "ms.csv")

@@ -1,4 +1,4 @@
-"""A recording gives its times back as what they were, and shows them in their own zone."""
+"""Rows give their times back as what they were, and shows them in their own zone."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import classfilter as cf
-from classfilter.inputs.time_kind import TimeKind
+from classfilter.inputs import TimeKind
 from classfilter.report.page_data import page_data
 from classfilter.tuning.thinning import thin
 
@@ -34,8 +34,14 @@ def dates(zone: Any) -> list[datetime]:
     return [at.astimezone(zone) if zone else at.replace(tzinfo=None) for at in moments]
 
 
-def recording(time: Any, **options: Any) -> cf.Recording:
-    return cf.Recording(time, "weak", [[0.9, 0.1], [0.2, 0.8], [0.7, 0.3]], ["a", "b"], **options)
+def rows_at(time: Any, **options: Any) -> cf.Rows:
+    return cf.rows(
+        time=time,
+        source="weak",
+        probs=[[0.9, 0.1], [0.2, 0.8], [0.7, 0.3]],
+        classes=["a", "b"],
+        **options,
+    )
 
 
 def times(df: Any) -> list[Any]:
@@ -64,11 +70,11 @@ def test_dates_of_any_library_come_back(kind: str, zone: str | None) -> None:
     polars = pl.DataFrame({"time": pl.Series(moments, dtype=pl.Datetime("us", zone))})
     polars = polars.with_columns(p_a=pl.Series([0.9, 0.2, 0.7]), p_b=pl.Series([0.1, 0.8, 0.3]))
     for df in (polars, polars.to_pandas(), polars.to_arrow()):
-        rec = cf.Recording.from_table(df)
+        rec = cf.rows(df)
         back = rec.to_table(kind)
         assert times(back) == moments
         assert zone_of(back) == zone
-        again = cf.Recording.from_table(back)
+        again = cf.rows(back)
         assert again.time.tolist() == rec.time.tolist()
         assert again.to_table().equals(rec.to_table())
 
@@ -91,7 +97,7 @@ def test_dates_of_any_library_come_back(kind: str, zone: str | None) -> None:
     ],
 )
 def test_other_times_come_back(given_: Any, expected: list[Any], kind: str) -> None:
-    back = times(recording(given_).to_table(kind))
+    back = times(rows_at(given_).to_table(kind))
     assert back == expected
     assert [getattr(at, "tzinfo", None) is None for at in back] == [
         getattr(at, "tzinfo", None) is None for at in expected
@@ -107,13 +113,13 @@ def test_other_times_come_back(given_: Any, expected: list[Any], kind: str) -> N
 )
 def test_fixed_offsets(zone: timezone, names: list[str]) -> None:
     """Polars has no zone for half an hour: there it is UTC, the same moments."""
-    rec = recording([at.isoformat() for at in dates(zone)])
+    rec = rows_at([at.isoformat() for at in dates(zone)])
     assert [zone_of(rec.to_table(kind)) for kind in KINDS] == names
-    assert rec._time_kind.text(rec.time[0]) == dates(zone)[0].isoformat(" ", "seconds")
+    assert rec.time_kind.text(rec.time[0]) == dates(zone)[0].isoformat(" ", "seconds")
 
 
 def test_a_unit_gives_seconds_back() -> None:
-    rec = recording([0, 1500, 2000], unit="ms")
+    rec = rows_at([0, 1500, 2000], unit="ms")
     assert rec.to_table()["time"].to_list() == rec.time.tolist() == [0.0, 1.5, 2.0]
 
 
@@ -121,17 +127,17 @@ def test_a_unit_gives_seconds_back() -> None:
 def test_every_microsecond_comes_back(moment: datetime, name: str | None) -> None:
     zone = ZoneInfo(name) if name else None
     at: Any = moment.replace(tzinfo=UTC).astimezone(zone) if zone else moment
-    rec = cf.Recording([at], "weak", [[0.9, 0.1]], 2)
+    rec = cf.rows(time=[at], source="weak", probs=[[0.9, 0.1]], classes=2)
     (back,) = times(rec.to_table())
     assert back == at
     assert back.utcoffset() == at.utcoffset()
     shown = at.isoformat(" ", "seconds")
-    assert rec._time_kind.text(rec.time[0]) == shown
+    assert rec.time_kind.text(rec.time[0]) == shown
 
 
-def parts(rec: cf.Recording) -> list[cf.Recording]:
+def parts(rec: cf.Rows) -> list[cf.Rows]:
     return [
-        rec.part(slice(0, 2)),
+        rec.take(slice(0, 2)),
         copy.copy(rec),
         copy.deepcopy(rec),
         pickle.loads(pickle.dumps(rec)),
@@ -140,22 +146,22 @@ def parts(rec: cf.Recording) -> list[cf.Recording]:
 
 
 def test_every_part_keeps_the_zone() -> None:
-    rec = recording(dates(BERLIN))
+    rec = rows_at(dates(BERLIN))
     for part in parts(rec):
-        assert part._time_kind == TimeKind("date", BERLIN)
-    assert all(part._time_kind == TimeKind() for part in parts(recording([0, 5, 7])))
+        assert part.time_kind == TimeKind("date", BERLIN)
+    assert all(part.time_kind == TimeKind() for part in parts(rows_at([0, 5, 7])))
 
 
 def test_what_is_shown() -> None:
-    rec = recording(dates(BERLIN))
+    rec = rows_at(dates(BERLIN))
     span = "2024-03-31 01:59:58+01:00 to 2024-03-31 03:59:58+02:00"
-    assert repr(rec).startswith(f"Recording(3 rows, {span}, classes ['a', 'b'], ")
+    assert repr(rec).startswith(f"Rows(3 rows, {span}, classes ['a', 'b'], ")
     html = rec._repr_html_()
     assert f"3 rows, times {span}<" in html
-    naive = recording(dates(None))
+    naive = rows_at(dates(None))
     assert "3 rows, 2024-03-31 00:59:58 to 2024-03-31 01:59:58, " in repr(naive)
-    assert repr(recording([0, 5, 7])).startswith("Recording(3 rows, classes ")
-    assert "times 0 to 7<" in recording([0, 5, 7])._repr_html_()
+    assert repr(rows_at([0, 5, 7])).startswith("Rows(3 rows, classes ")
+    assert "times 0 to 7<" in rows_at([0, 5, 7])._repr_html_()
 
 
 @pytest.mark.parametrize(
@@ -166,8 +172,8 @@ def test_what_is_shown() -> None:
         ([0, 5, 7], "Time (s)"),
     ],
 )
-def test_a_picture_is_in_the_zone_of_the_recording(time: Any, label: str) -> None:
-    rec = recording(time)
+def test_a_picture_is_in_the_zone_of_the_rows(time: Any, label: str) -> None:
+    rec = rows_at(time)
     assert cf.plot.overview(rec, rec.probs).axes[-1].get_xlabel() == label
     kolkata = cf.plot.overview(rec, rec.probs, zone="Asia/Kolkata").axes[-1]
     assert kolkata.get_xlabel() == "Time (Asia/Kolkata)"
@@ -184,6 +190,6 @@ def test_a_picture_is_in_the_zone_of_the_recording(time: Any, label: str) -> Non
         (np.array([0, 5, 7], "m8[s]"), None),
     ],
 )
-def test_a_report_has_the_zone_of_the_recording(time: Any, zone: str | None) -> None:
+def test_a_report_has_the_zone_of_the_rows(time: Any, zone: str | None) -> None:
     tuned = cf.Chain(cf.DirichletFilter(["a", "b"]), beta={"weak": 1.0})
-    assert page_data([("all", recording(time))], tuned)["zone"] == zone
+    assert page_data([("all", rows_at(time))], tuned)["zone"] == zone

@@ -23,7 +23,7 @@ STEPS: list[list[Any]] = [
 
 def test_each_label_can_be_played_with(tmp_path: Path) -> None:
     tuned, recs = label_settings().with_rule(cf.EventRule(7.0)), label_recordings()
-    tuned.report(recs, tmp_path / "labels.html")
+    cf.report(recs, tmp_path / "labels.html", tuned)
     result = use(tmp_path / "labels.html", STEPS)
     assert result["messages"] == []
     assert result["markup"] == 0

@@ -36,7 +36,7 @@ PREDICTIONS: list[tuple[Any, list[float]]] = [
 
 
 def test_a_class_counts_as_in_python() -> None:
-    module = pytest.importorskip("classfilter.inputs.predictions")
+    module = pytest.importorskip("classfilter.inputs.outputs")
     assert module.DEFAULT_RELIABILITY == RELIABILITY
 
 

@@ -37,7 +37,7 @@ BETA = {SOURCES[0]: 1.0, SOURCES[1]: 0.123456789}
 BERLIN = ZoneInfo("Europe/Berlin")
 
 
-def streams() -> dict[str, cf.Recording]:
+def streams() -> dict[str, cf.Rows]:
     return streams_of((CLASSES, SOURCES))
 
 
@@ -126,7 +126,7 @@ def test_without_a_rule_each_stretch_is_an_event(tmp_path: Path) -> None:
     write_page({"one": rec}, settings(), tmp_path / "r.html")
     state = use(tmp_path / "r.html", [])["states"][0]
     assert parse(state["json"]).rule is None  # nothing was touched
-    labels = rec.run(settings()).argmax(axis=1)
+    labels = settings().run(rec).argmax(axis=1)
     starts = np.flatnonzero(np.diff(labels, prepend=-1))
     assert [(CLASSES[labels[i]], rec.time[i]) for i in starts] == [
         (label, start) for label, start, *_ in shown_events(state)
@@ -159,14 +159,16 @@ def test_the_table_sorts_and_leads_to_the_pictures(tmp_path: Path) -> None:
     assert high - low <= max(3 * (end - start), end - start + 80.0) + 1e-6
 
 
-def dated(zone: Any) -> cf.Recording:
-    rec = cf.simulate("plain", hours=0.5, seed=4).recording()
+def dated(zone: Any) -> cf.Rows:
+    rec = cf.simulate("plain", hours=0.5, seed=4).rows()
     start = datetime(2024, 5, 1, 8, 0, tzinfo=zone)
     time = [start + timedelta(seconds=float(t)) for t in rec.time]
-    return cf.Recording(np.array(time, object), rec.source, rec.probs, CLASSES)
+    return cf.rows(
+        time=np.array(time, object), source=rec.source_names, probs=rec.probs, classes=CLASSES
+    )
 
 
-def chain_of(rec: cf.Recording) -> cf.Chain:
+def chain_of(rec: cf.Rows) -> cf.Chain:
     f = cf.StickyFilter(rec.classes, half_life=60.0)
     return cf.Chain(f, beta={"strong": 1.0, "weak": 0.2}, rule=cf.EventRule(20.0))
 
@@ -211,8 +213,10 @@ def test_times_without_a_zone_stay_as_written(
     offset = datetime.fromisoformat("2024-05-01T08:00:00+05:30").tzinfo
     rec = dated(offset if kind == "offset" else None)
     if kind == "unix":
-        day = cf.simulate("plain", hours=0.5, seed=4).recording()
-        rec = cf.Recording(day.time + 1.7e9, day.source, day.probs, CLASSES)
+        day = cf.simulate("plain", hours=0.5, seed=4).rows()
+        rec = cf.rows(
+            time=day.time + 1.7e9, source=day.source_names, probs=day.probs, classes=CLASSES
+        )
     write_page({"one": rec}, chain_of(rec), tmp_path / "r.html")
     last = [["select", "#zone", str(zones - 1)]] if zones else []
     states = use(tmp_path / "r.html", last)["states"]

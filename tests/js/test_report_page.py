@@ -57,7 +57,7 @@ def settings() -> cf.Tuned:
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("report")
-    settings().report(streams(), path / "report.html")
+    cf.report(streams(), path / "report.html", settings())
     return path
 
 
@@ -67,8 +67,8 @@ def played(folder: Path) -> dict[str, Any]:
     return use(folder / "report.html", [*STEPS, ["open", "#settings"], *download])
 
 
-def filtered(toml: str, rec: cf.Recording) -> Any:
-    return rec.run(parse(toml))
+def filtered(toml: str, rec: cf.Rows) -> Any:
+    return parse(toml).run(rec)
 
 
 def test_nothing_goes_wrong_and_nothing_leaves(played: dict[str, Any]) -> None:
@@ -129,7 +129,7 @@ def test_downloads(played: dict[str, Any], folder: Path) -> None:
     with (folder / "rows.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     assert len(rows) == len(rec)
-    for row, time, source, P in zip(rows, rec.time, rec.source, expected, strict=True):
+    for row, time, source, P in zip(rows, rec.time, rec.source_names, expected, strict=True):
         assert (float(row["time"]), row["source"]) == (time, source)
         assert [float(row[f"f_{name}"]) for name in CLASSES] == P.tolist()
         assert row["class"] == CLASSES[int(P.argmax())]
@@ -209,7 +209,7 @@ def test_zoom(folder: Path) -> None:
 def test_lanes_have_the_colours_of_the_classes(folder: Path) -> None:
     rec = next(iter(streams().values()))
     assert rec.label is not None
-    labels = rec.run(settings()).argmax(axis=1)
+    labels = settings().run(rec).argmax(axis=1)
     changes = np.convolve(np.diff(labels) != 0, np.ones(20), "valid")
     start = int(changes.argmax())
     assert changes[start] >= 2
@@ -224,13 +224,15 @@ def test_lanes_have_the_colours_of_the_classes(folder: Path) -> None:
 
 
 def test_a_filter_in_single_precision_and_dates(tmp_path: Path) -> None:
-    day = cf.simulate("plain", hours=1.5, seed=3).recording()
-    rec = cf.Recording(day.time + 1.7e9, day.source, day.probs, day.classes)
+    day = cf.simulate("plain", hours=1.5, seed=3).rows()
+    rec = cf.rows(
+        time=day.time + 1.7e9, source=day.source_names, probs=day.probs, classes=day.classes
+    )
     f = cf.DirichletFilter(list(day.classes)[::-1], 0.97, estimate="mean", dtype="float32")
     beta = {"strong": 1.0, "weak": 0.2}
     channel = {"strong": None, "weak": cf.Channel(np.eye(4) + 0.3)}
     tuned = cf.Tuned(f, beta=beta, channel=channel, reference="strong")
-    tuned.report(rec, tmp_path / "r.html")
+    cf.report(rec, tmp_path / "r.html", tuned)
     steps: list[list[Any]] = [["slide", "#halfLife", 1.5], ["select", "#shown", ":weak"]]
     used = use(tmp_path / "r.html", steps)
     assert used["messages"] == []
@@ -238,7 +240,7 @@ def test_a_filter_in_single_precision_and_dates(tmp_path: Path) -> None:
         expected = filtered(state["json"], rec)[:, ::-1].astype(np.float64)
         for k, column in enumerate(state["data"][1:]):
             assert node.same_bits(column, expected[:, k])
-    weak = rec.source == "weak"
+    weak = rec.of_source("weak")
     assert node.same_bits(used["states"][2]["data"][1], rec.probs[weak][:, -1])
     assert used["states"][0]["span"].startswith("2023-11-14 22:13:20 to ")
 
@@ -247,7 +249,7 @@ def test_a_filter_in_single_precision_and_dates(tmp_path: Path) -> None:
 def test_the_row_under_the_pointer(folder: Path, picture: str) -> None:
     rec = next(iter(streams().values()))
     shown = use(folder / "report.html", [["point", picture, [0.5, 0.5]]])["states"][1]["row"]
-    P = rec.run(settings())
+    P = settings().run(rec)
     texts = []
     for row in np.flatnonzero(np.abs(rec.time - (rec.time[0] + rec.time[-1] + 5) / 2) < 20):
         order = np.argsort(-P[row], kind="stable")[:3]

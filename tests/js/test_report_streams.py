@@ -15,18 +15,20 @@ STREAMS = 5000
 CLASSES = ["a", "b"]
 
 
-def recordings() -> dict[Any, cf.Recording]:
+def streams() -> dict[Any, cf.Rows]:
     rng = np.random.default_rng(0)
     first = rng.random((STREAMS, 6, 1))
     probs = np.concatenate([first, 1 - first], axis=2)
     return {
-        f"patient {i:04d}": cf.Recording(np.arange(6) * 5.0, "weak", probs[i], CLASSES)
+        f"patient {i:04d}": cf.rows(
+            time=np.arange(6) * 5.0, source="weak", probs=probs[i], classes=CLASSES
+        )
         for i in range(STREAMS)
     }
 
 
 def test_one_stream_is_unpacked_and_few_are_listed(tmp_path: Path) -> None:
-    recs = recordings()
+    recs = streams()
     chain = cf.Chain(cf.StickyFilter(CLASSES, half_life=10.0), beta={"weak": 0.5})
     write_page(recs, chain, tmp_path / "r.html")
     steps: list[list[Any]] = [
@@ -49,5 +51,5 @@ def test_one_stream_is_unpacked_and_few_are_listed(tmp_path: Path) -> None:
     weights = [0.5, 0.7, 0.7, 0.7, 0.7]
     names = [*["patient 0000"] * 3, "patient 4987", "patient 4988"]
     for state, name, weight in zip(states, names, weights, strict=True):
-        expected = recs[name].run(chain.filter(), beta=weight)
+        expected = cf.Chain(chain.filter(), beta=weight).run(recs[name])
         assert node.same_bits(state["data"][1], expected[:, 0]), name

@@ -301,7 +301,7 @@ def test_options_of_a_rule_need_events(run: Run) -> None:
 
 @pytest.mark.parametrize("config", [False, True])
 def test_no_rule_is_an_error_of_usage(run: Run, config: bool) -> None:
-    cf.DirichletFilter(["walk", "sit", "sleep"]).save("filter.toml")
+    cf.Chain(cf.DirichletFilter(["walk", "sit", "sleep"])).save("filter.toml")
     options = ["--config=filter.toml"] if config else FILTER
     err = refused(run, ROWS, "--events=found", *options, code=2)
     assert "there is no rule for events; give --change-cost, such as 30s, or --config" in err

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import classfilter as cf
-from classfilter.live.ndjson import serve
+from classfilter.live import serve
 from ndjson_lines import as_line
 
 LABELS = ("robin", "wren")

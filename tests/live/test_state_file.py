@@ -109,16 +109,16 @@ def test_long_checkpoints_are_far_apart(tmp_path: Path, monkeypatch: pytest.Monk
 
     monkeypatch.setattr(store, "write", slow_write)
     monkeypatch.setattr(streams, "time", SimpleNamespace(monotonic=lambda: now[0]))
-    streams = streams.LiveStreams(Chain(DirichletFilter(2)), ("a", "b"), tmp_path, 0.25)
-    assert streams.wait() is None
-    streams.update("ann", 0.0, b"", None, [0.5, 0.5])
-    assert streams.wait() == 0.25
+    live = streams.LiveStreams(Chain(DirichletFilter(2)), ("a", "b"), tmp_path, 0.25)
+    assert live.wait() is None
+    live.update("ann", 0.0, b"", None, [0.5, 0.5])
+    assert live.wait() == 0.25
     now[0] += 1.0
-    assert streams.wait() == 0.0
-    streams.save()
-    assert streams.wait() is None
-    streams.update("ann", 0.0, b"", None, [0.5, 0.5])
-    assert streams.wait() == streams.SHARE * 0.5
+    assert live.wait() == 0.0
+    live.save()
+    assert live.wait() is None
+    live.update("ann", 0.0, b"", None, [0.5, 0.5])
+    assert live.wait() == streams.SHARE * 0.5
 
 
 def packed(text: str) -> Any:

@@ -10,7 +10,7 @@ import numpy as np
 
 import classfilter as cf
 from classfilter.live.ndjson import SourceWatch, serve
-from classfilter.pipeline.expected import Expected
+from classfilter.pipeline import Expected
 
 USUAL = Expected(5.0, 0.8, 5.0, (60.0, 60.0), 4.0)
 

@@ -19,6 +19,9 @@ import classfilter as cf
 from classfilter.live import serve
 from entry_points import Scripted
 
+# Some random rows stand twice.
+pytestmark = pytest.mark.filterwarnings("ignore::classfilter.inputs.time_scale.OddRowsWarning")
+
 LABELS = ("robin", "wren", "tit")
 CHANNEL = cf.Channel([[0.8, 0.2], [0.3, 0.7]])
 OTHER = cf.Channel([[0.9, 0.1], [0.4, 0.6]])
@@ -99,12 +102,12 @@ def update(rows: list[Row], chain: cf.Chain, folder: Path) -> tuple[Estimates, A
     return found, on
 
 
-def recording_run(rows: list[Row], chain: cf.Chain, folder: Path) -> tuple[Estimates, Any]:
+def run_of_rows(rows: list[Row], chain: cf.Chain, folder: Path) -> tuple[Estimates, Any]:
     found: Estimates = [[]] * len(rows)
     for _, mine in by_stream(rows):
         columns = zip(*(rows[i][1:] for i in mine), strict=True)
         time, source, scores = map(list, columns)
-        rec = cf.Recording(time, source, scores, classes=LABELS, scores="independent")
+        rec = cf.rows(time=time, source=source, probs=scores, classes=LABELS, scores="independent")
         for i, estimate in zip(mine, chain.run(rec).tolist(), strict=True):
             found[i] = estimate
     return found, None
@@ -158,7 +161,7 @@ def results(df: Any) -> tuple[Estimates, Any]:
 
 
 def filter_table(rows: list[Row], chain: cf.Chain, folder: Path) -> tuple[Estimates, Any]:
-    return results(cf.filter_table(table(rows), chain, scores="independent").to_dicts())
+    return results(cf.filter_table(cf.rows(table(rows), scores="independent"), chain).to_dicts())
 
 
 def filter_file(ending: str) -> Entry:
@@ -220,7 +223,7 @@ def cascade(rows: list[Row], chain: cf.Chain, folder: Path) -> tuple[Estimates, 
 
 ENTRY_POINTS: dict[str, Entry] = {
     "update": update,
-    "run": recording_run,
+    "run": run_of_rows,
     "Bank.update": bank,
     "Tracker.update": tracker_update,
     "Tracker.update_many": tracker_update_many,

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import classfilter as cf
-from classfilter.pipeline.toml import from_settings
+from classfilter.pipeline import from_settings
 from classfilter.support.validation import factorize
 
 CLASSES = ["walk", "sit", "sleep"]
@@ -147,7 +147,7 @@ def test_settings_and_files_make_the_same_chain(changes: dict[str, Any], tmp_pat
     chain = make_chain(**changes)
     chain.save(tmp_path / "walk.toml")
     p = np.random.default_rng(0).dirichlet(np.ones(3), 20)
-    rec = cf.Recording(range(20), "weak", p, CLASSES)
+    rec = cf.rows(time=range(20), source="weak", probs=p, classes=CLASSES)
     for again in (from_settings(chain.settings), cf.load(tmp_path / "walk.toml")):
         assert type(again) is cf.Chain
         assert (again.digest, again.settings) == (chain.digest, chain.settings)

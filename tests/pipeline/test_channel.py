@@ -171,19 +171,21 @@ def test_between_recordings(seed: int) -> None:
         source[:2] = "weak", "strong"
         probs = rng.dirichlet(np.ones(3), 25)
         probs[2:][rng.random(23) < 0.1] = NAN
-        recs.append(cf.Recording(time, source, probs, 3))
+        recs.append(cf.rows(time=time, source=source, probs=probs, classes=3))
         better = [t for t in range(25) if source[t] == "strong" and not np.isnan(probs[t, 0])]
         for t in range(25):
             if source[t] == "weak":
                 weak.append(probs[t])
                 strong.append(probs[min(better, key=lambda i: abs(time[i] - time[t]))])
-    alone = cf.Recording([0, 1], "weak", [[1, 0, 0]] * 2, 3)  # no reference to compare it with
+    alone = cf.rows(
+        time=[0, 1], source="weak", probs=[[1, 0, 0]] * 2, classes=3
+    )  # no reference to compare it with
     fitted = Channel.between([*recs, alone], "weak", "strong", smoothing=2.0, prior=[1, 2, 3])
     expected = Channel.fit(weak, strong, smoothing=2.0, prior=[1, 2, 3])
     np.testing.assert_allclose(fitted.matrix, expected.matrix, rtol=1e-12)
     assert fitted.prior.tolist() == expected.prior.tolist()
     rec = recs[0]
-    is_weak, is_strong = rec.source == "weak", rec.source == "strong"
+    is_weak, is_strong = rec.of_source("weak"), rec.of_source("strong")
     timed = Channel.fit(
         rec.probs[is_weak],
         rec.probs[is_strong],
@@ -254,11 +256,15 @@ UNEQUAL = [[0.5, 0.5], [1.0]]
         (lambda: Channel.fit(TWO, [0, 1], smoothing=0), "smoothing is 0; it must be positive"),
         (lambda: Channel.fit(TWO, [0, 1], smoothing=np.inf), "smoothing is inf"),
         (
-            lambda: Channel.between(cf.Recording([0, 1], ["a", "b"], TWO, 2), "a", "c"),
+            lambda: Channel.between(
+                cf.rows(time=[0, 1], source=["a", "b"], probs=TWO, classes=2), "a", "c"
+            ),
             "no recording has observations of both 'a' and 'c'; there are: a, b",
         ),
         (
-            lambda: Channel.between([cf.Recording([0], "a", [[NAN, NAN]], 2)], "a", "a"),
+            lambda: Channel.between(
+                [cf.rows(time=[0], source="a", probs=[[NAN, NAN]], classes=2)], "a", "a"
+            ),
             "no recording has observations of both 'a' and 'a'; there are: a",
         ),
     ],

@@ -83,7 +83,7 @@ def test_every_option_is_written(tmp_path: Path) -> None:
 def test_options_that_need_each_other(tmp_path: Path) -> None:
     prior = [2.0 * cf.DirichletFilter(2).max_concentration, 1.0]
     f = cf.DirichletFilter(2, prior=prior, max_concentration=2 * prior[0])
-    f.save(tmp_path / "walk.toml")
+    cf.Chain(f).save(tmp_path / "walk.toml")
     assert same(cf.load(tmp_path / "walk.toml").filter(), f)
 
 
@@ -91,7 +91,7 @@ def test_settings_are_saved_and_the_state_is_not(tmp_path: Path) -> None:
     f = cf.DirichletFilter(["walk", "sit"], prior=[2.0, 1.0])
     f.run([[0.0, 1.0]] * 9)
     before = f.alpha
-    f.save(tmp_path / "walk.toml")
+    cf.Chain(f).save(tmp_path / "walk.toml")
     assert cf.load(tmp_path / "walk.toml").filter().state.alpha.tolist() == [2.0, 1.0]
     assert f.alpha.tobytes() == before.tobytes()
 
@@ -201,14 +201,14 @@ def test_another_kind_needs_a_name_and_an_entry(
 
     Slow: Any = SlowFilter
     with pytest.raises(TypeError, match="a SlowFilter cannot be saved"):
-        Slow(2).save(tmp_path / "walk.toml")
+        cf.Chain(Slow(2)).save(tmp_path / "walk.toml")
     monkeypatch.setattr(Slow, "_kind", "slow")
     monkeypatch.setitem(KINDS, "slow", SlowFilter)
-    Slow(2, 0.5).save(tmp_path / "walk.toml")
+    cf.Chain(Slow(2, 0.5)).save(tmp_path / "walk.toml")
     assert same(cf.load(tmp_path / "walk.toml").filter(), Slow(2, 0.5))
 
 
 def test_numpy_numbers_as_classes(tmp_path: Path) -> None:
     classes: Any = np.arange(3)
-    cf.DirichletFilter(classes).save(tmp_path / "walk.toml")
+    cf.Chain(cf.DirichletFilter(classes)).save(tmp_path / "walk.toml")
     assert cf.load(tmp_path / "walk.toml").classes == (0, 1, 2)

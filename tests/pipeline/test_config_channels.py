@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import classfilter as cf
-from classfilter.pipeline.settings import options
+from classfilter.pipeline import options
 from classfilter.policy import Adaptive, Periodic
 from config_cases import VALID, WEIGHTS, filters
 
@@ -73,7 +73,9 @@ def check_rejected(section: str, message: str, path: Path) -> None:
 )
 def test_policies_are_restored(policy: Any, tmp_path: Path) -> None:
     path = tmp_path / "walk.toml"
-    cf.StickyFilter(2).save(path, {policy.weak: 0.1, policy.strong: 1.0}, policy)
+    cf.Chain(cf.StickyFilter(2), beta={policy.weak: 0.1, policy.strong: 1.0}, policy=policy).save(
+        path
+    )
     restored: Any = cf.load(path).policy
     assert type(restored) is type(policy)
     assert restored._options == policy._options

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import classfilter as cf
-from classfilter.pipeline.expected import Expected
+from classfilter.pipeline import Expected
 from classfilter.pipeline.toml import parse
 
 WEAK = Expected(5.0, 0.8, 5.0, (60.0, 1 / 3), 20.0)

@@ -79,8 +79,10 @@ def test_a_file_with_a_policy_alone(tmp_path: Path) -> None:
     path = saved(tmp_path / "walk.toml", policy=cf.policy.Periodic(every=7))
     tuned = cf.load(path)
     assert isinstance(tuned.policy, cf.policy.Periodic)
-    rec = cf.recordings(table())["ann"]
-    assert np.array_equal(rec.run(tuned), rec.run(tuned.filter(), beta=1.0))
+    rec = cf.rows(table()).by_stream()["ann"]
+    assert np.array_equal(
+        cf.Chain.of(tuned).run(rec), cf.Chain.of(tuned.filter(), beta=1.0).run(rec)
+    )
     tuned.save(tmp_path / "again.toml")
     again: Any = cf.load(tmp_path / "again.toml").policy
     assert again._options["every"] == 7
@@ -91,11 +93,14 @@ def test_a_file_with_a_policy_alone(tmp_path: Path) -> None:
 
 def test_a_channel_without_weights(tmp_path: Path) -> None:
     tuned = cf.load(saved(tmp_path / "walk.toml", channel={"weak": CHANNEL}))
-    rec = cf.recordings(table())["ann"]
+    rec = cf.rows(table()).by_stream()["ann"]
     assert np.array_equal(
-        rec.run(tuned), rec.run(tuned.filter(), beta=1.0, channel={"weak": CHANNEL})
+        cf.Chain.of(tuned).run(rec),
+        cf.Chain.of(tuned.filter(), beta=1.0, channel={"weak": CHANNEL}).run(rec),
     )
-    assert not np.array_equal(rec.run(tuned), rec.run(tuned.filter(), beta=1.0))
+    assert not np.array_equal(
+        cf.Chain.of(tuned).run(rec), cf.Chain.of(tuned.filter(), beta=1.0).run(rec)
+    )
 
 
 def test_rows_of_one_source(tmp_path: Path, tuned: cf.Chain) -> None:
@@ -112,10 +117,12 @@ def test_rows_of_one_source(tmp_path: Path, tuned: cf.Chain) -> None:
 
 def test_a_simple_rule_leaves_smoothing_to_another(tmp_path: Path, tuned: cf.Chain) -> None:
     rule = cf.load(saved(tmp_path / "rule.toml", cf.HoldFilter(CLASSES), beta=BETA))
-    rec = cf.recordings(table())["ann"]
+    rec = cf.rows(table()).by_stream()["ann"]
     with pytest.raises(TypeError, match="filter is a HoldFilter, which cannot smooth"):
-        rec.smooth(rule)
+        cf.Chain.of(rule).smooth(rec)
     rule = cf.Tuned(cf.HoldFilter(CLASSES), beta=BETA, reference="strong", smoother=tuned)
     for lag in (None, 3):
-        assert np.array_equal(rec.smooth(rule, lag=lag), tuned.smooth(rec, lag))
-    assert np.array_equal(rec.run(rule), rec.run(cf.HoldFilter(CLASSES), beta=BETA))
+        assert np.array_equal(cf.Chain.of(rule).smooth(rec, lag=lag), tuned.smooth(rec, lag))
+    assert np.array_equal(
+        cf.Chain.of(rule).run(rec), cf.Chain.of(cf.HoldFilter(CLASSES), beta=BETA).run(rec)
+    )

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 import classfilter as cf
-from example_tables import KINDS, NAN, column, columns, walk_sit
+from example_tables import KINDS, NAN, column, columns, filter_parts, walk_sit
 
 LOGITS = [[2.0, -1.0, 0.5], [-800.0, 0.0, 700.0], [NAN, NAN, NAN]]
 
@@ -59,21 +59,21 @@ SCORES: dict[str, Any] = {
 def test_tables_of_scores(kind: str, scores: str) -> None:
     expected = cf.filter_table(KINDS[kind](columns()), walk_sit())
     df = KINDS[kind](columns(**SCORES[scores]))
-    out = cf.filter_table(df, walk_sit(), scores=scores)
+    out = cf.filter_table(cf.rows(df, scores=scores), walk_sit())
     np.testing.assert_allclose(column(out, "f_walk"), column(expected, "f_walk"), rtol=1e-12)
     np.testing.assert_array_equal(column(out, "p_walk"), SCORES[scores]["p_walk"])  # unchanged
-    smoothed = cf.smooth_table(df, walk_sit(), scores=scores)
+    smoothed = cf.smooth_table(cf.rows(df, scores=scores), walk_sit())
     assert column(smoothed, "class") == column(
         cf.smooth_table(KINDS[kind](columns()), walk_sit()), "class"
     )
-    rec = cf.Recording.from_table(df, scores=scores)
+    rec = cf.rows(df, scores=scores)
     np.testing.assert_allclose(rec.probs[:, 0], [0.7, 0.1, 0.5], rtol=1e-12)
 
 
 def test_scores_in_files(tmp_path: Any) -> None:
     day, out = tmp_path / "day.csv", tmp_path / "out.csv"
     cf.write_table(KINDS["polars"](columns(**SCORES["percent"])), day)
-    cf.filter_file(day, out, walk_sit(), scores="percent")
+    filter_parts(day, out, cf.Chain(walk_sit()), scores="percent")
     expected = cf.filter_table(pd.DataFrame(columns()), walk_sit())["f_walk"]
     np.testing.assert_allclose(cf.read_table(out)["f_walk"].to_numpy(), expected, rtol=1e-12)
 
@@ -86,14 +86,13 @@ def top_1(**changed: Any) -> dict[str, Any]:
 def test_a_class_with_its_confidence() -> None:
     """The rest is spread evenly over the other classes."""
     expected = [[0.15, 0.7, 0.15], [NAN] * 3, [0.25, 0.25, 0.5]]
-    rec = cf.Recording.from_table(pd.DataFrame(top_1()), classes=["a", "b", "c"])
+    rec = cf.rows(pd.DataFrame(top_1()), classes=["a", "b", "c"])
     np.testing.assert_allclose(rec.probs, expected)
     percent = pd.DataFrame(top_1(confidence=[70, None, 50]))
-    rec = cf.Recording.from_table(percent, classes=["a", "b", "c"], scores="percent")
+    rec = cf.rows(percent, classes=["a", "b", "c"], scores="percent")
     np.testing.assert_allclose(rec.probs, expected)
 
 
-FILTER = cf.DirichletFilter(["a", "b", "c"])
 ABC = {"time": [0, 1], "p_a": [0.5, 0.5], "p_b": [0.25, 0.25], "p_c": [0.25, 0.25]}
 PERCENT = ABC | {"p_a": [50, 50], "p_b": [20, 20], "p_c": [30, 30]}
 
@@ -137,4 +136,4 @@ PERCENT = ABC | {"p_a": [50, 50], "p_b": [20, 20], "p_c": [30, 30]}
 )
 def test_errors_name_the_remedy(table: Any, how: Any, why: str, remedy: str) -> None:
     with pytest.raises(ValueError, match=f"^{re.escape(why)}.*{re.escape(remedy)}$"):
-        cf.filter_table(pd.DataFrame(table), FILTER, **how)
+        cf.rows(pd.DataFrame(table), classes=["a", "b", "c"], **how)

@@ -102,9 +102,9 @@ def test_a_file_has_only_what_differs(tmp_path: Path) -> None:
     again = cf.load(tmp_path / "walk.toml")
     df = table()
     assert again.smoother.rule == cf.EventRule(90.0)
-    rec = cf.recordings(df)["ann"]
-    assert np.array_equal(again.smooth(rec), rec.smooth(slow))
-    assert np.array_equal(again.run(rec), rec.run(chain()))
+    rec = cf.rows(df).by_stream()["ann"]
+    assert np.array_equal(again.smooth(rec), cf.Chain.of(slow).smooth(rec))
+    assert np.array_equal(again.run(rec), cf.Chain.of(chain()).run(rec))
 
 
 def test_what_is_written_by_hand_may_name_another_option() -> None:
@@ -185,7 +185,7 @@ def test_smoothed_rows_have_the_rule_of_the_smoother(tmp_path: Path, run: Run) -
     assert cf.events(df, both, smooth=True).equals(wanted)
     assert not cf.events(df, both, RULE, smooth=True).equals(wanted)
     assert cf.events(df, both).equals(cf.events(df, chain(rule=RULE)))
-    recs = cf.recordings(df)
+    recs = cf.rows(df).by_stream()
     assert both.events(recs, smooth=True) == cf.events(recs, chain(SLOW, rule=PATIENT), smooth=True)
     fallback = chain(rule=RULE, smoother=chain(SLOW))
     assert fallback.smoother.rule == RULE

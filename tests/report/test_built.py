@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-WEB = ROOT / "src/classfilter/web"
+WEB = ROOT / "src/classfilter/report"
 BUILT = ["classfilter.js", "classfilter.css"]
 REMEDY = (
     "it is older than its sources: run make js (in Debian: clang lld nodejs npm), and commit it"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -12,21 +13,23 @@ from sklearn.metrics import accuracy_score, f1_score
 
 import classfilter as cf
 from classfilter.report.headline import figures, headline
-from classfilter.report.report import label_measures, with_averages
+from classfilter.report.page import label_measures, with_averages
 from label_report import LABELS, label_recordings, label_settings
 
 
-def streams(labels: bool = True) -> dict[str, cf.Recording]:
+def streams(labels: bool = True) -> dict[str, cf.Rows]:
     """Return two streams; the second one begins without a prediction and has a pause."""
     recs = {}
     for seed in range(2):
-        day = cf.simulate("plain", hours=1.0, seed=seed).recording()
+        day = cf.simulate("plain", hours=1.0, seed=seed).rows()
         probs, time = day.probs.copy(), day.time.copy()
         if seed:
             probs[:3] = probs[200:205] = np.nan
             time[300:] += 7200.0
         label = day.label if labels else None
-        recs[f"day {seed}"] = cf.Recording(time, day.source, probs, day.classes, label)
+        recs[f"day {seed}"] = cf.rows(
+            time=time, source=day.source_names, probs=probs, classes=day.classes, label=label
+        )
     return recs
 
 
@@ -35,7 +38,7 @@ def chain(rule: cf.EventRule | None = None) -> cf.Chain:
     return cf.Chain(f, beta={"strong": 1.0, "weak": 0.2}, rule=rule)
 
 
-def counted(rec: cf.Recording, classes: list[Any]) -> tuple[int, float]:
+def counted(rec: cf.Rows, classes: list[Any]) -> tuple[int, float]:
     """Return changes and seconds between neighbouring rows, by a plain loop."""
     changes, seconds = 0, 0.0
     for i in range(1, len(rec)):
@@ -47,7 +50,7 @@ def counted(rec: cf.Recording, classes: list[Any]) -> tuple[int, float]:
     return changes, seconds
 
 
-def held(rec: cf.Recording) -> list[Any]:
+def held(rec: cf.Rows) -> list[Any]:
     """Return the class of the last prediction."""
     classes: list[Any] = []
     for row in rec.probs:
@@ -118,7 +121,7 @@ def test_a_rule_by_class_is_said() -> None:
 
 
 def test_rows_without_time() -> None:
-    rec = cf.Recording([0.0], "weak", [[0.9, 0.1, 0.0, 0.0]], chain().classes)
+    rec = cf.rows(time=[0.0], source="weak", probs=[[0.9, 0.1, 0.0, 0.0]], classes=chain().classes)
     shown = tiles(headline(figures([("one", rec)], chain()), chain()))
     assert list(shown) == ["Events", "Hours"]
 
@@ -143,12 +146,12 @@ def test_several_labels_at_once() -> None:
 def test_too_many_streams_to_measure_are_said(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, count: int
 ) -> None:
-    from classfilter.report import report
+    report = import_module("classfilter.report.page")
 
     monkeypatch.setattr(report, "MAX_MEASURED_STREAMS", count)
     monkeypatch.setattr(report, "compare", lambda *args, **options: "")
     monkeypatch.setattr(report, "comparison_section", lambda comparison: "")
-    chain().report(streams(), tmp_path / "r.html")
+    cf.report(streams(), tmp_path / "r.html", chain())
     text = (tmp_path / "r.html").read_text("utf-8")
     said = "Confusions, calibration, comparison and calls: from the first 720 rows of 1 stream."
     assert (said in text) == (count == 1)

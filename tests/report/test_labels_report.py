@@ -10,7 +10,7 @@ import pytest
 from sklearn.metrics import precision_recall_fscore_support
 
 import classfilter as cf
-from classfilter.report.report import labels_section
+from classfilter.report.page import labels_section
 from label_report import LABELS, label_recordings, label_settings
 
 
@@ -37,7 +37,7 @@ def test_the_table_of_labels_has_the_scores_of_scikit_learn() -> None:
 
 
 def test_a_report_is_written(tmp_path: Path) -> None:
-    label_settings().report(label_recordings(), tmp_path / "labels.html")
+    cf.report(label_recordings(), tmp_path / "labels.html", label_settings())
     text = (tmp_path / "labels.html").read_text()
     for title in ("The labels", "Each label by itself", "The settings"):
         assert f"<h2>{title}</h2>" in text
@@ -48,7 +48,7 @@ def test_a_report_is_written(tmp_path: Path) -> None:
 
 def test_settings_without_named_weights(tmp_path: Path) -> None:
     chain = cf.Chain(cf.MultiLabelFilter(LABELS, cf.StickyFilter(2)), beta=0.5)
-    chain.report(label_recordings(), tmp_path / "labels.html")
+    cf.report(label_recordings(), tmp_path / "labels.html", chain)
     assert "<td>mic</td>" in re.sub(" class=.[a-z]*.", "", (tmp_path / "labels.html").read_text())
 
 
@@ -59,7 +59,7 @@ def test_settings_that_do_not_fit_are_refused(tmp_path: Path) -> None:
     lanes = {name: rec.lane("great tit") for name, rec in recs.items()}
     with pytest.raises(ValueError, match=r"one class at a time, .*: read them with scores=\"inde"):
         cf.report(lanes, path, label_settings())
-    with pytest.raises(ValueError, match="streams of classes, and streams of several labels"):
+    with pytest.raises(ValueError, match="data has classes that exclude each other in str"):
         cf.report({**recs, "lane": lanes["wood"]}, path, label_settings())
     assert not path.exists()
 
@@ -70,7 +70,7 @@ def test_a_recording_and_a_chain_in_a_notebook() -> None:
     header, *lines = rows_of(html)
     assert header == ["label", "truth", "eye", "mic"]
     assert lines[0][:2] == ["&lt;u&gt;robin&lt;/u&gt;", "90"]
-    assert int(lines[2][3]) == ((rec.probs[:, 2] > 0.5) & (rec.source == "mic")).sum()
+    assert int(lines[2][3]) == ((rec.probs[:, 2] > 0.5) & (rec.of_source("mic"))).sum()
     weights = rows_of(label_settings()._repr_html_())
     assert weights == [
         ["source", "weight", "channel"],

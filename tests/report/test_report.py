@@ -8,6 +8,7 @@ import json
 import re
 import zlib
 from html.parser import HTMLParser
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +16,8 @@ import numpy as np
 import pytest
 
 import classfilter as cf
-from classfilter.report import report
+from classfilter.report.page import calibration, calibration_section
 from classfilter.report.page_data import as_script, first_rows, page_data, playable
-from classfilter.report.report import calibration, calibration_section
 from classfilter.report.sections import (
     calls_section,
     confusions_section,
@@ -26,6 +26,8 @@ from classfilter.report.sections import (
     streams_section,
 )
 from conftest import Run
+
+report = import_module("classfilter.report.page")
 
 HOSTILE = ["</script><img src=x onerror=alert(1)>", "\"'><u>\u2028{{data}}", "__proto__", "a\\b"]
 ABCD = ["a", "b", "c", "d"]
@@ -60,16 +62,16 @@ class Page(HTMLParser):
         return json.loads(next(text for text in self.all("script") if text.startswith("{")))
 
 
-def streams(
-    labels: bool = True, classes: Any = HOSTILE, sources: Any = SOURCES
-) -> list[cf.Recording]:
+def streams(labels: bool = True, classes: Any = HOSTILE, sources: Any = SOURCES) -> list[cf.Rows]:
     """Return short streams of a strong and a weak source, with names that are not nice."""
     recs = []
     for seed in range(2):
-        day = cf.simulate("plain", hours=1.5, seed=seed).recording()
-        names = np.where(day.source == "strong", *sources)
+        day = cf.simulate("plain", hours=1.5, seed=seed).rows()
+        names = np.where(day.of_source("strong"), *sources)
         label = day.label if labels else None
-        recs.append(cf.Recording(day.time, names, day.probs, classes, label))
+        recs.append(
+            cf.rows(time=day.time, source=names, probs=day.probs, classes=classes, label=label)
+        )
     return recs
 
 
@@ -153,7 +155,7 @@ def test_rows_are_embedded_to_the_bit() -> None:
             unpacked(stream["probs"], "<f8").reshape(-1, 4), rec.probs[:, [2, 0, 1, 3]]
         )
         names = np.array(["weak", "strong"])[unpacked(stream["source"], "<u2")]
-        assert names.tolist() == rec.source.tolist()
+        assert names.tolist() == rec.source_names.tolist()
         assert rec.label is not None
         labels = np.array(["c", "a", "b", "d"])[unpacked(stream["label"], "<i2")]
         assert labels.tolist() == np.array(ABCD)[rec.label].tolist()
@@ -177,8 +179,8 @@ def test_a_long_input_is_cut_and_the_page_says_so(
 
 
 def test_first_rows() -> None:
-    rec = cf.Recording(np.arange(10), "weak", np.full((10, 2), 0.5), 2)
-    chosen = first_rows([("a", rec), ("empty", rec.part(slice(0, 0))), ("b", rec), ("c", rec)], 14)
+    rec = cf.rows(time=np.arange(10), source="weak", probs=np.full((10, 2), 0.5), classes=2)
+    chosen = first_rows([("a", rec), ("empty", rec.take(slice(0, 0))), ("b", rec), ("c", rec)], 14)
     assert [(name, len(part)) for name, part in chosen] == [("a", 10), ("b", 4)]
 
 
@@ -199,7 +201,7 @@ def test_a_simple_rule_gives_its_place_to_a_filter() -> None:
 def test_with_labels_filtered_and_smoothed_rows_are_judged() -> None:
     probs = np.repeat([[0.62, 0.38], [0.9, 0.1]], [40, 50], axis=0)
     truth = np.concatenate([np.repeat([0, 1], [30, 10]), np.repeat([0, 1], [40, 9]), [-1]])
-    rec = cf.Recording(np.arange(90), "only", probs, 2, truth)
+    rec = cf.rows(time=np.arange(90), source="only", probs=probs, classes=2, label=truth)
     curves = calibration([rec], [probs], "only", True, [probs[:, ::-1]])
     assert list(curves) == ["filtered", "smoothed", "only"]
     wrong = (40 * (0.62 - 0.25) + 49 * (0.9 - 9 / 49)) / 89
@@ -210,7 +212,13 @@ def test_with_labels_filtered_and_smoothed_rows_are_judged() -> None:
 
 def test_the_table_of_calibration_leaves_out_bins_of_few_rows() -> None:
     probs = np.repeat([[0.62, 0.38], [0.9, 0.1], [1.0, 0.0]], [40, 50, 10], axis=0)
-    rec = cf.Recording(np.arange(100), "only", probs, 2, np.repeat([0, 1, 0], [30, 10, 60]))
+    rec = cf.rows(
+        time=np.arange(100),
+        source="only",
+        probs=probs,
+        classes=2,
+        label=np.repeat([0, 1, 0], [30, 10, 60]),
+    )
     raw = cf.Chain(cf.RawFilter(2), beta={"only": 1.0})
     html = calibration_section([rec], raw, "only", labelled=True)
     lines = [re.findall(r"<t[hd][^>]*>(.*?)</t", row) for row in html.split("<tr>")[1:]]
@@ -222,7 +230,7 @@ def test_the_table_of_calibration_leaves_out_bins_of_few_rows() -> None:
 def test_without_labels_the_reference_judges_what_came_before() -> None:
     source = np.array(["weak", "weak", "strong", "weak", "strong"])
     probs = np.array([[0.9, 0.1], [0.2, 0.8], [0.3, 0.7], [0.6, 0.4], [0.1, 0.9]])
-    rec = cf.Recording(np.arange(5), source, probs, 2)
+    rec = cf.rows(time=np.arange(5), source=source, probs=probs, classes=2)
     filtered = np.array([[0.9, 0.1], [0.5, 0.5], [0.1, 0.9], [0.2, 0.8], [0.0, 1.0]])
     curves = calibration([rec], [filtered], "strong", labelled=False)
     assert list(curves) == ["filtered", "weak"]
@@ -258,11 +266,11 @@ def test_calls_by_hand(labelled: bool) -> None:
     html = calls_section(recs, settings(), labelled)
     rows = cells(html)[1:]
     hours = sum(rec.time[-1] - rec.time[0] for rec in recs) / 3600
-    calls = sum((rec.source == "strong").sum() for rec in recs)
+    calls = sum((rec.of_source("strong")).sum() for rec in recs)
     assert [float(row[0]) for row in rows] == sorted(float(row[0]) for row in rows)
     assert float(rows[-1][0]) == pytest.approx(calls / hours, abs=0.06)
     if labelled:
-        right = [rec.run(settings()).argmax(1) == rec.label for rec in recs]
+        right = [cf.Chain.of(settings()).run(rec).argmax(1) == rec.label for rec in recs]
         assert float(rows[-1][1]) == pytest.approx(100 * np.concatenate(right).mean(), abs=0.06)
     else:
         assert rows[-1][1] == "100.0"  # all calls agree with all calls
@@ -270,7 +278,9 @@ def test_calls_by_hand(labelled: bool) -> None:
 
 
 def test_calls_of_one_source() -> None:
-    alone = [cf.Recording(np.arange(50), "strong", np.full((50, 4), 0.25), ABCD)]
+    alone = [
+        cf.rows(time=np.arange(50), source="strong", probs=np.full((50, 4), 0.25), classes=ABCD)
+    ]
     assert "no choice of calls" in calls_section(alone, settings(), False)
 
 
@@ -289,7 +299,9 @@ def test_confusions_name_the_channel() -> None:
 
 
 def test_too_little_data_is_said(tmp_path: Path) -> None:
-    rec = cf.Recording(np.arange(6), "weak", np.tile([0.6, 0.4], (6, 1)), ["a", "b"])
+    rec = cf.rows(
+        time=np.arange(6), source="weak", probs=np.tile([0.6, 0.4], (6, 1)), classes=["a", "b"]
+    )
     with pytest.warns(UserWarning, match="there are 6 predictions of 'weak'"):
         cf.report(rec, tmp_path / "r.html")
     text = (tmp_path / "r.html").read_text("utf-8")
@@ -300,27 +312,32 @@ def test_too_little_data_is_said(tmp_path: Path) -> None:
 def test_rows_of_one_time(tmp_path: Path) -> None:
     """At the end of each time the class is as before, so that there is no switch."""
     probs = np.tile([[0.9, 0.1], [0.1, 0.9]], (100, 1))
-    rec = cf.Recording(np.repeat(np.arange(100), 2), ["weak", "strong"] * 100, probs, ["a", "b"])
+    rec = cf.rows(
+        time=np.repeat(np.arange(100), 2),
+        source=["weak", "strong"] * 100,
+        probs=probs,
+        classes=["a", "b"],
+    )
     f = cf.RawFilter(["a", "b"])
     beta = {"weak": 1.0, "strong": 1.0}
     tuned = cf.Tuned(f, beta=beta, channel={}, reference="strong")
     html = streams_section([("one", rec)], tuned, False)
     assert cells(html)[-1] == ["one", "200", "0.0", "0.0", "0.0"]
-    tuned.report(rec, tmp_path / "r.html")
+    cf.report(rec, tmp_path / "r.html", tuned)
 
 
 def test_tuned_settings_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     recs = streams(True, ABCD, ["strong", "weak"])
     monkeypatch.setattr(report, "compare", lambda *args, **options: cf.compare)
     monkeypatch.setattr(report, "comparison_section", lambda comparison: "")
-    settings(0.97).report(recs, tmp_path / "r.html")
+    cf.report(recs, tmp_path / "r.html", settings(0.97))
     text = (tmp_path / "r.html").read_text("utf-8")
     assert "As it is." in text
     assert Page(text).data["configs"][0]["options"]["gamma"] == 0.97
 
 
 def test_the_command(run: Run) -> None:
-    cf.write_table(cf.simulate("plain", hours=1.5, seed=0).recording().to_table(), "day.csv")
+    cf.write_table(cf.simulate("plain", hours=1.5, seed=0).rows().to_table(), "day.csv")
     code, out, err = run("report", "day.csv", "-o", "r.html", "--reference", "strong", "--quiet")
     assert (code, out, err) == (0, "r.html: open it in a browser\n", "")
     assert Path("r.html").read_text("utf-8").startswith("<!doctype html>")
@@ -331,11 +348,13 @@ def test_the_command(run: Run) -> None:
 
 
 def test_a_source_that_goes_wrong_is_in_it() -> None:
-    days = [cf.simulate("plain", hours=6.0, seed=seed).recording() for seed in range(3)]
+    days = [cf.simulate("plain", hours=6.0, seed=seed).rows() for seed in range(3)]
     tuned = cf.tune(days[:2], reference="strong")
     probs = days[2].probs.copy()
-    probs[(days[2].source == "weak") & (days[2].time > 7200.0)] = [0.1, 0.7, 0.1, 0.1]
-    broken = cf.Recording(days[2].time, days[2].source, probs, days[2].classes)
+    probs[days[2].of_source("weak") & (days[2].time > 7200.0)] = [0.1, 0.7, 0.1, 0.1]
+    broken = cf.rows(
+        time=days[2].time, source=days[2].source_names, probs=probs, classes=days[2].classes
+    )
     text = sources_section([("day <0>", days[0]), ("day <2>", broken)], tuned)
     assert "stuck on &#x27;class 1&#x27;" in text
     assert "day &lt;2&gt;" in text

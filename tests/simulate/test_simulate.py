@@ -9,8 +9,8 @@ import pytest
 from numpy.typing import NDArray
 
 from classfilter import metrics
+from classfilter.simulate.days import Simulation, simulate
 from classfilter.simulate.presets import Classifier
-from classfilter.simulate.simulate import Simulation, simulate
 
 Floats = NDArray[np.float64]
 WHITE = {"jitter": 1.0}  # errors independent over time: plain binomial tolerances hold
@@ -96,18 +96,18 @@ def test_mixed_is_the_policy_of_the_paper() -> None:
 @pytest.mark.parametrize("every", [1, 5, 12])
 def test_the_recording(every: int) -> None:
     day = simulate("capture24", hours=0.5, gaps=0.3, gap_length=60.0, seed=3)
-    rec = day.recording(every)
+    rec = day.rows(every)
     source, probs = day.mixed(every)
     assert rec.classes == day.classes
     assert rec.label is not None
     for column, expected in (
         (rec.time, day.time),
-        (rec.source, source),
+        (rec.source_names, source),
         (rec.probs, probs),
         (rec.label, day.truth),
     ):
         np.testing.assert_array_equal(column, expected)
-    assert np.flatnonzero(rec.source == "strong").tolist() == [*range(0, len(rec), every)]
+    assert np.flatnonzero(rec.of_source("strong")).tolist() == [*range(0, len(rec), every)]
 
 
 def test_predictions_follow_the_confusion_row() -> None:

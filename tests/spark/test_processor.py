@@ -190,7 +190,7 @@ def test_silent_streams_expire() -> None:
 def test_a_state_is_bytes_that_know_their_settings() -> None:
     state = StreamRow(1.5, (3, -7), np.array([1.0, 2.0, 0.1]))
     data = pack(state, DIGEST)
-    assert data == struct.pack("<B8sdHqqddd", 2, DIGEST, 1.5, 2, 3, -7, 1.0, 2.0, 0.1)
+    assert data == struct.pack("<B8sdHqqddd", 1, DIGEST, 1.5, 2, 3, -7, 1.0, 2.0, 0.1)
     time, ties, numbers, rule = unpack(data, DIGEST, np.zeros(3), "ann")
     assert (time, ties, numbers.tolist(), rule) == (1.5, (3, -7), [1.0, 2.0, 0.1], b"")
     with_rule = pack(state._replace(rule=b"rule"), DIGEST)

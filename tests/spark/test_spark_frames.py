@@ -27,6 +27,9 @@ from fleet_frames import (
     fleet,
 )
 
+pytestmark = pytest.mark.filterwarnings("ignore::classfilter.inputs.time_scale.OddRowsWarning")
+"""Random rows may have equal times, and missing ones stand twice."""
+
 FILTERS: list[Any] = [
     cf.DirichletFilter(CLASSES, half_life=60.0),
     cf.DirichletFilter(CLASSES[::-1], half_life=20.0, estimate="mean", dtype=np.float32),
@@ -135,9 +138,9 @@ def test_a_worker_holds_the_state_of_one_stream(monkeypatch: pytest.MonkeyPatch)
     held = []
 
     class Watched(BatchFilter):
-        def run(self, rows: Any, *, sort: bool = False) -> Any:
+        def run(self, rows: Any) -> Any:
             held.append((len(self), len(rows.time)))
-            return super().run(rows, sort=sort)
+            return super().run(rows)
 
     monkeypatch.setattr(batch, "BatchFilter", Watched)
     parts = batches(fleet(50, 2000), list(range(0, 2000, 10)))
@@ -189,9 +192,8 @@ def test_other_columns_times_and_labels(spark: Any) -> None:
     filtered = cf.spark.filter_frame(frame, FILTERS[0], beta=BETA, channel=CHANNEL, **options)
     again = cf.spark.filter_frame(filtered, FILTERS[0], beta=BETA, channel=CHANNEL, **options)
     order = ["who is", "ts", "source", "prediction"]
-    wanted = cf.filter_table(
-        table.sort(order), FILTERS[0], beta=BETA, channel=CHANNEL, **options
-    ).sort("row")
+    rows = cf.rows(table.sort(order), classes=CLASSES, **options)
+    wanted = cf.filter_table(rows, FILTERS[0], beta=BETA, channel=CHANNEL).sort("row")
     for result in (filtered, again):
         collected = by_row(result)
         assert collected.columns == wanted.columns
@@ -209,7 +211,7 @@ def test_without_streams_all_rows_are_one(spark: Any) -> None:
 
 
 def test_tuned_on_a_sample(spark: Any) -> None:
-    days = [cf.simulate("capture24", hours=2.0, seed=seed).recording() for seed in range(3)]
+    days = [cf.simulate("capture24", hours=2.0, seed=seed).rows() for seed in range(3)]
     tables = [
         rec.to_table().with_columns(stream=pl.lit(f"s{seed}")) for seed, rec in enumerate(days)
     ]
@@ -268,7 +270,7 @@ def test_columns_named_as_the_classes(spark: Any) -> None:
 def test_dataframes_of_another_kind_are_sent_to_what_takes_them(spark: Any) -> None:
     df = fleet(2, 40)
     frame, f = spark.createDataFrame(df.to_arrow()), FILTERS[0]
-    calls: list[Any] = [cf.tune, cf.recordings, lambda df: cf.events(df, f, cf.EventRule(5))]
+    calls: list[Any] = [cf.tune, cf.rows, lambda df: cf.events(df, f, cf.EventRule(5))]
     for call in calls:
         with pytest.raises(TypeError, match=r"of Spark; use classfilter\.spark: .*event_frame"):
             call(frame)

@@ -14,7 +14,7 @@ from tuning_days import correlated_errors
 Floats = NDArray[np.float64]
 
 
-def dense(r: float, streams: int = 4) -> list[cf.Recording]:
+def dense(r: float, streams: int = 4) -> list[cf.Rows]:
     """A strong source at every row, its errors with correlation r from row to row, and a weak.
 
     The strong one is right as often as it says: its logits are 2, and have a deviation of 1.17.
@@ -28,13 +28,21 @@ def dense(r: float, streams: int = 4) -> list[cf.Recording]:
         both = np.stack([strong, weak], axis=1).reshape(-1, 4)
         source = np.tile(["strong", "weak"], 6000)
         assert rec.label is not None
-        recs.append(cf.Recording(np.repeat(rec.time, 2), source, both, 4, np.repeat(rec.label, 2)))
+        recs.append(
+            cf.rows(
+                time=np.repeat(rec.time, 2),
+                source=source,
+                probs=both,
+                classes=4,
+                label=np.repeat(rec.label, 2),
+            )
+        )
     return recs
 
 
-def correlation_by_labels(recs: list[cf.Recording], lag: int) -> float:
+def correlation_by_labels(recs: list[cf.Rows], lag: int) -> float:
     """The autocorrelation of what is left of the predictions without the mean of their class."""
-    own = [(rec.probs[rec.source == "strong"], rec.label[rec.source == "strong"]) for rec in recs]  # type: ignore[index]
+    own = [(rec.probs[rec.of_source("strong")], rec.label[rec.of_source("strong")]) for rec in recs]  # type: ignore[index]
     probs, label = (np.concatenate(column) for column in zip(*own, strict=True))
     means = np.stack([probs[label == k].mean(axis=0) for k in range(4)])
     rests = [p - means[y] for p, y in own]
@@ -67,17 +75,20 @@ def test_how_far_errors_last_from_call_to_call(r: float, every: int) -> None:
 
 @pytest.mark.slow
 def test_the_order_of_the_streams_is_of_no_account() -> None:
-    days = [cf.simulate("capture24", hours=1.5, seed=seed).recording() for seed in range(5)]
+    days = [cf.simulate("capture24", hours=1.5, seed=seed).rows() for seed in range(5)]
     one, other = cf.tune(days, reference="strong"), cf.tune(days[::-1], reference="strong")
     assert one.candidate == other.candidate
     np.testing.assert_allclose(one.run(days[0]), other.run(days[0]), rtol=0, atol=1e-9)
 
 
 def test_permuted_classes_permute_the_choice() -> None:
-    days = [cf.simulate("capture24", hours=1.5, seed=seed).recording() for seed in range(4)]
+    days = [cf.simulate("capture24", hours=1.5, seed=seed).rows() for seed in range(4)]
     order = np.random.default_rng(0).permutation(len(days[0].classes))
     names = [days[0].classes[i] for i in order]
-    permuted = [cf.Recording(d.time, d.source, d.probs[:, order], names) for d in days]
+    permuted = [
+        cf.rows(time=d.time, source=d.source_names, probs=d.probs[:, order], classes=names)
+        for d in days
+    ]
     one, other = cf.tune(days, reference="strong"), cf.tune(permuted, reference="strong")
     assert one.candidate == other.candidate
     np.testing.assert_allclose(
@@ -95,7 +106,14 @@ def test_hold_where_only_hold_can_win() -> None:
         strong = np.arange(800) % 10 == 0
         predicted = np.where(strong, truth, rng.integers(4, size=800))
         probs = np.where(np.eye(4)[predicted] > 0, 0.28, 0.24)
-        recs.append(cf.Recording(np.arange(800.0), np.where(strong, "strong", "weak"), probs, 4))
+        recs.append(
+            cf.rows(
+                time=np.arange(800.0),
+                source=np.where(strong, "strong", "weak"),
+                probs=probs,
+                classes=4,
+            )
+        )
     tuned = cf.tune(recs, reference="strong")
     assert isinstance(tuned.filter(), cf.HoldFilter), tuned.explanation
     assert (

@@ -31,33 +31,43 @@ PRIOR = np.sqrt(SHARES) / np.sqrt(SHARES).sum()
 MODEL = EstimatedModel(SHARES, PRIOR, Transitions(expm(RATES * 2), 2.0), {})
 
 
-def short_streams(seed: int, lengths: tuple[int, ...] = (6, 1, 5)) -> list[cf.Recording]:
+def short_streams(seed: int, lengths: tuple[int, ...] = (6, 1, 5)) -> list[cf.Rows]:
     """Steps of 1, some of 2; a reference now and then."""
     rng = np.random.default_rng(seed)
     recs = []
     for T in lengths:
         time = np.cumsum(rng.choice([1.0, 2.0], T, p=[0.8, 0.2]))
         source = np.where(rng.random(T) < 0.5, "strong", "weak")
-        recs.append(cf.Recording(time, source, rng.dirichlet(np.ones(3), T), 3))
-    recs[0] = cf.Recording(recs[0].time, ["strong", *recs[0].source[1:]], recs[0].probs, 3)
+        recs.append(
+            cf.rows(time=time, source=source, probs=rng.dirichlet(np.ones(3), T), classes=3)
+        )
+    recs[0] = cf.rows(
+        time=recs[0].time,
+        source=["strong", *recs[0].source_names[1:]],
+        probs=recs[0].probs,
+        classes=3,
+    )
     return recs
 
 
-def grid(dt: float) -> float:
-    """Times are rounded by up to a percent."""
-    return float(np.exp(np.round(np.log(dt) * 50) / 50)) if dt > 1.2 else dt
+def grid(dt: float, step: float) -> float:
+    """Times are rounded by up to a percent, and those near the usual step to it."""
+    steps = dt / step
+    if steps > 1.2:
+        return step * float(np.exp(np.round(np.log(steps) * 50) / 50))
+    return step if abs(steps - 1) < 0.2 else dt
 
 
-def by_enumeration(rec: cf.Recording, shares: Floats, after_next: bool = False) -> Floats:
+def by_enumeration(rec: cf.Rows, step: float, shares: Floats, after_next: bool = False) -> Floats:
     """Sum over all class paths after each row, of the reference's likelihoods times transitions."""
     T = len(rec)
     target = np.ones((T, 3))
     s = np.maximum(rec.probs, 1e-3)
     s /= s.sum(axis=1, keepdims=True)
-    steps = [np.eye(3), *(expm(RATES * grid(dt)) for dt in np.diff(rec.time))]
+    steps = [np.eye(3), *(expm(RATES * grid(dt, step)) for dt in np.diff(rec.time))]
     for t in range(T):
         later = list(range(t + 1, T))
-        calls = [u for u in later if rec.source[u] == "strong"]
+        calls = [u for u in later if rec.source_names[u] == "strong"]
         if after_next:
             calls = calls[1:]
         for k in range(3):
@@ -79,17 +89,21 @@ def test_the_target_is_the_sum_over_all_class_paths(seed: int) -> None:
     recs = short_streams(seed)
     rows = concatenate(recs, "strong")
     target = future_target(rows, Passes(rows), MODEL)
-    expected = np.concatenate([by_enumeration(rec, SHARES) for rec in recs])
+    expected = np.concatenate([by_enumeration(rec, rows.step, SHARES) for rec in recs])
     np.testing.assert_allclose(target, expected, rtol=1e-8)
     later = target_after_next(rows, MODEL, target)
-    expected = np.concatenate([by_enumeration(rec, SHARES, after_next=True) for rec in recs])
+    expected = np.concatenate(
+        [by_enumeration(rec, rows.step, SHARES, after_next=True) for rec in recs]
+    )
     np.testing.assert_allclose(later, expected, rtol=0.03)  # times are rounded once more
 
 
 def test_the_target_of_one_source_is_the_sum_over_all_class_paths() -> None:
     """Only predictions beyond the gap count, each as so much news."""
     rng = np.random.default_rng(1)
-    rec = cf.Recording(np.arange(7.0), "video", rng.dirichlet(np.ones(3), 7), 3)
+    rec = cf.rows(
+        time=np.arange(7.0), source="video", probs=rng.dirichlet(np.ones(3), 7), classes=3
+    )
     rows, memory = concatenate([rec, rec], "video"), Memory(1.0, 0.5, 6.0, 2, 0.4)
     target, judged = later_target(rows, Passes(rows), SHARES, memory)
     stay = np.exp(-1 / 6.0)
@@ -132,9 +146,9 @@ def test_scores_in_a_plain_loop(candidate: Candidate) -> None:
     total, row = 0.0, 0
     for rec in recs:
         filter_ = candidate.filter(MODEL, rec.classes)
-        dt = [0.0, *(grid(d) for d in np.diff(rec.time))]
+        dt = [0.0, *(grid(d, rows.step) for d in np.diff(rec.time))]
         for t in range(len(rec)):
-            P = filter_.update(rec.probs[t], dict(candidate.beta)[str(rec.source[t])], dt[t])
+            P = filter_.update(rec.probs[t], dict(candidate.beta)[str(rec.source_names[t])], dt[t])
             total += np.log(target[row, P.argmax()] + 0.01)
             row += 1
     if candidate.family in ("dirichlet", "ema"):  # their times are not rounded
@@ -148,22 +162,25 @@ def test_through_a_channel_as_the_recording_runs_it(way: str) -> None:
     matrix = np.array([[0.8, 0.1, 0.1], [0.3, 0.6, 0.1], [0.2, 0.3, 0.5]])
     model = MODEL._replace(channel={("weak", way): cf.Channel(matrix, PRIOR)})
     rng = np.random.default_rng(3)
-    rec = cf.Recording(
-        np.arange(60.0), rng.choice(["strong", "weak"], 60), rng.dirichlet(np.ones(3), 60), 3
+    rec = cf.rows(
+        time=np.arange(60.0),
+        source=rng.choice(["strong", "weak"], 60),
+        probs=rng.dirichlet(np.ones(3), 60),
+        classes=3,
     )
     candidate = Candidate("transitions", (("strong", 1.0), ("weak", 0.5)), None, (("weak", way),))
     rows = concatenate([rec], "strong")
     predicted = Runner(rows, Passes(rows), model).predict(candidate)
     f, channels = candidate.filter(model, rec.classes), candidate.channels(model)
     assert isinstance(f, cf.StickyFilter)
-    P = rec.run(f, beta=dict(candidate.beta), channel=channels)
+    P = cf.Chain.of(f, beta=dict(candidate.beta), channel=channels).run(rec)
     np.testing.assert_array_equal(predicted, P.argmax(axis=1))
     # The likelihoods: s / shares^0.5, and the channel's to the power of the weight.
     p, A = PRIOR, f._transitions(1.0)
     for t, s in enumerate(rec.probs):
         p = p @ A if t else p
-        s = np.maximum(s, 1e-3) if rec.source[t] == "strong" else s
-        if rec.source[t] == "strong":
+        s = np.maximum(s, 1e-3) if rec.source_names[t] == "strong" else s
+        if rec.source_names[t] == "strong":
             p = p * s / SHARES**0.5
         else:
             corrected = PRIOR * np.exp(s @ np.log(matrix).T)

@@ -9,21 +9,21 @@ import numpy as np
 import pytest
 
 import classfilter as cf
-from classfilter import Recording
+from classfilter import Rows
 from classfilter.tuning import Candidate, Effect
 from classfilter.tuning.effect import draw_changes
 from classfilter.tuning.explanation import describe
 from classfilter.tuning.rows import JoinedRows, concatenate
-from classfilter.tuning.tune import prepare, tune
+from classfilter.tuning.tuner import prepare, tune
 from tuning_days import changed, day, days, messy, tuned_short
 
 
-def classes_by_loop(chain: cf.Chain, rec: Recording) -> tuple[list[int], list[int]]:
+def classes_by_loop(chain: cf.Chain, rec: Rows) -> tuple[list[int], list[int]]:
     """Return the class of the last prediction and the filtered one after each row, -1 before."""
     filter_, time = chain.filter(), None
     raw: list[int] = []
     filtered: list[int] = []
-    for t, source, p in zip(rec.time.tolist(), rec.source.tolist(), rec.probs, strict=True):
+    for t, source, p in zip(rec.time.tolist(), rec.source_names.tolist(), rec.probs, strict=True):
         channel, dt = chain.channel[source], 0.0 if time is None else t - time
         missing = math.isnan(p[0])
         filter_.update(
@@ -83,13 +83,13 @@ def test_the_first_line_has_what_a_loop_counts() -> None:
 
 
 def test_thinned_recordings_are_counted_as_they_will_be() -> None:
-    both = [day(seed, 2.0).recording(every=None) for seed in range(2)]
-    thin = [day(seed, 2.0).recording(every=6) for seed in range(2)]
+    both = [day(seed, 2.0).rows(every=None) for seed in range(2)]
+    thin = [day(seed, 2.0).rows(every=6) for seed in range(2)]
     dense, sparse = tune(both, "sticky", "strong", every=6), tune(thin, "sticky", "strong")
     assert dense.effect == sparse.effect
 
 
-def joined(recs: list[Recording]) -> JoinedRows:
+def joined(recs: list[Rows]) -> JoinedRows:
     return concatenate(recs, "strong")
 
 
@@ -206,7 +206,7 @@ def test_the_sentences(candidate: Candidate, effect: Effect | None, lines: list[
     assert describe(candidate, joined(days([0, 1], 2.0)), effect) == lines
 
 
-@pytest.mark.filterwarnings("ignore::classfilter.inputs.time_scale.TimeWarning")
+@pytest.mark.filterwarnings("ignore::classfilter.inputs.time_scale.OddRowsWarning")
 def test_times_that_cannot_be_seconds() -> None:
     recs = [changed(rec, time=1.7e12 + 1000 * rec.time) for rec in days([0, 1], 2.0)]
     tuned, seconds = tune(recs, "sticky", "strong"), tuned_short("sticky").effect

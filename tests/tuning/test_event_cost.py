@@ -22,7 +22,9 @@ def random_rows(rng: np.random.Generator, rows: int) -> StreamRows:
 
 
 def events_of(streams: Sequence[StreamRows], rule: cf.EventRule) -> list[Any]:
-    recordings = [cf.Recording(time, "any", probs, CLASSES) for time, probs in streams]
+    recordings = [
+        cf.rows(time=time, source="any", probs=probs, classes=CLASSES) for time, probs in streams
+    ]
     events: list[Any] = cf.events(recordings, rule)
     return events
 

@@ -13,7 +13,7 @@ import classfilter as cf
 from classfilter.tuning import Tuned
 from classfilter.tuning.event_duration import EventDurations
 from classfilter.tuning.event_rule import with_event_rule
-from classfilter.tuning.tune import _tune_classes
+from classfilter.tuning.tuner import _tune_classes
 from label_days import label_day
 from tuning_days import changed, days
 
@@ -107,7 +107,9 @@ def test_the_delay_is_that_of_a_tracker() -> None:
     tuned, late = tuned_for("15min"), []
     for stream, rec in RECS.items():
         tracker = cf.Tracker(tuned, events=True)
-        for time, source, p in zip(rec.time.tolist(), rec.source.tolist(), rec.probs, strict=True):
+        for time, source, p in zip(
+            rec.time.tolist(), rec.source_names.tolist(), rec.probs, strict=True
+        ):
             tracker.update(stream, time, source, p)
             late += [time - event.end for event in tracker.pop_events()]
     assert tuned.event_effect is not None
@@ -155,7 +157,7 @@ def test_gaps_end_events_and_are_no_time() -> None:
 
 
 def test_recordings_that_were_thinned_have_the_events_they_will_have() -> None:
-    dense = [cf.simulate(hours=1.0, seed=i).recording(every=None) for i in range(3)]
+    dense = [cf.simulate(hours=1.0, seed=i).rows(every=None) for i in range(3)]
     tuned = cf.tune(dense, "sticky", "strong", every=6, event_duration="5min")
     assert tuned.event_effect is not None
     assert tuned.event_effect.rows == 3 * 720
@@ -190,7 +192,7 @@ def test_several_labels_at_once() -> None:
 
 
 def test_too_little_data_still_has_a_rule() -> None:
-    short = {name: rec.part(slice(0, 120)) for name, rec in RECS.items()}
+    short = {name: rec.take(slice(0, 120)) for name, rec in RECS.items()}
     with pytest.warns(UserWarning, match="safe settings"):
         tuned = cf.tune(short, reference="strong", event_duration="2min")
     assert tuned.criterion == "nothing"

@@ -18,9 +18,9 @@ from tuning_days import changed, days, messy
 HALF = 0.5
 
 
-def scores_of(rec: cf.Recording, probs: np.ndarray, rule: cf.EventRule) -> tuple[int, int, int]:
+def scores_of(rec: cf.Rows, probs: np.ndarray, rule: cf.EventRule) -> tuple[int, int, int]:
     how: Any = {"scores": "independent"} if rec.independent else {}
-    given = cf.Recording(rec.time, "any", probs, rec.classes, **how)
+    given = cf.rows(time=rec.time, source="any", probs=probs, classes=rec.classes, **how)
     scores = cf.metrics.event_scores(
         cf.label_events(rec, rule.max_gap), cf.events(given, rule), HALF
     )
@@ -126,7 +126,7 @@ def test_tune_chooses_by_a_grid_of_costs() -> None:
     for way, rule, chosen in zip(ways, rules, effect.by_labels, strict=True):
         assert rule == cf.EventRule(chosen.cost)
         rows = {
-            stream: cf.Recording(rec.time, "any", way(rec), rec.classes)
+            stream: cf.rows(time=rec.time, source="any", probs=way(rec), classes=rec.classes)
             for stream, rec in known.items()
         }
         f1 = {

@@ -28,7 +28,12 @@ from tuning_days import correlated_errors
 def joined(lengths: Sequence[int], K: int = 3) -> JoinedRows:
     rng = np.random.default_rng(0)
     recs = [
-        cf.Recording(np.arange(n) * 2.0, "strong", rng.dirichlet(np.full(K, 0.5), n), K)
+        cf.rows(
+            time=np.arange(n) * 2.0,
+            source="strong",
+            probs=rng.dirichlet(np.full(K, 0.5), n),
+            classes=K,
+        )
         for n in lengths
     ]
     return concatenate(recs, "strong")
@@ -36,19 +41,21 @@ def joined(lengths: Sequence[int], K: int = 3) -> JoinedRows:
 
 def calibrated(
     r: float, streams: int = 4, rows: int = 6000, dwell: float = 300, shape: float = 1.0
-) -> list[cf.Recording]:
+) -> list[cf.Rows]:
     """A source whose errors have the correlation r from row to row, right as often as it says."""
     recs = []
     for seed in range(streams):
         rec = correlated_errors(r, dwell, seed, rows, shape=shape)
         probs = rec.probs ** (2.0 / 1.17**2)  # its logits are 2 and of a deviation of 1.17
         probs /= probs.sum(axis=1, keepdims=True)
-        recs.append(cf.Recording(rec.time, "strong", probs, 4, rec.label))
+        recs.append(
+            cf.rows(time=rec.time, source="strong", probs=probs, classes=4, label=rec.label)
+        )
     return recs
 
 
-def every(recs: Sequence[cf.Recording], nth: int) -> JoinedRows:
-    return concatenate([rec._take(np.arange(len(rec)) % nth == 0) for rec in recs], "strong")
+def every(recs: Sequence[cf.Rows], nth: int) -> JoinedRows:
+    return concatenate([rec.take(np.arange(len(rec)) % nth == 0) for rec in recs], "strong")
 
 
 def test_covariances_are_those_of_a_loop() -> None:

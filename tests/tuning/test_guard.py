@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from types import SimpleNamespace
 from typing import Any
 
@@ -26,7 +27,7 @@ def stay_or_draw(rng: np.random.Generator, T: int, K: int, dwell: float) -> NDAr
 
 def streams(
     every: int, weak_correct: float, strong_correct: float, dwell: float, count: int = 20
-) -> list[cf.Recording]:
+) -> list[cf.Rows]:
     """A reference at each `every`-th row, sharp predictions, errors from row to row independent."""
     recs = []
     for seed in range(count):
@@ -37,17 +38,19 @@ def streams(
         predicted = np.where(right, truth, rng.integers(4, size=400))
         probs = 0.9 * np.eye(4)[predicted] + 0.025
         source = np.where(strong, "strong", "weak")
-        recs.append(cf.Recording(np.arange(400.0), source, probs, 4, truth))
+        recs.append(
+            cf.rows(time=np.arange(400.0), source=source, probs=probs, classes=4, label=truth)
+        )
     return recs
 
 
-def accuracy(run: object, recs: list[cf.Recording]) -> float:
+def accuracy(run: object, recs: list[cf.Rows]) -> float:
     hits = [np.asarray(run(rec)).argmax(axis=1) == rec.label for rec in recs]  # type: ignore[operator]
     return float(np.concatenate(hits).mean())
 
 
-def hold(rec: cf.Recording) -> NDArray[np.float64]:
-    return rec.run(cf.HoldFilter(rec.classes), beta={"strong": 1.0, "weak": 0.5})
+def hold(rec: cf.Rows) -> NDArray[np.float64]:
+    return cf.Chain.of(cf.HoldFilter(rec.classes), beta={"strong": 1.0, "weak": 0.5}).run(rec)
 
 
 def test_the_filter_where_it_helps() -> None:
@@ -124,7 +127,7 @@ def test_a_rule_is_returned_as_the_filter(monkeypatch: pytest.MonkeyPatch) -> No
         found = search_several(objective, kind, channel)
         return found._replace(chosen=found.rivals["Hold"], rivals={"Raw": found.rivals["Raw"]})
 
-    monkeypatch.setattr("classfilter.tuning.tune.search_several", rule_wins)
+    monkeypatch.setattr(sys.modules["classfilter.tuning.tuner"], "search_several", rule_wins)
     tuned = cf.tune(recs)
     assert isinstance(tuned.filter(), cf.HoldFilter)
     assert tuned.explanation.startswith(

@@ -9,6 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 import classfilter as cf
+from classfilter.tuning.rows import concatenate
 
 CLASSES = ["wake", "light", "deep", "dream"]
 TRANSITIONS = np.eye(4) * 0.94 + 0.02 * (1 - np.eye(4))
@@ -17,7 +18,7 @@ ROWS = 0.9 * np.eye(4) + 0.1 / 3 * (1 - np.eye(4))
 """What a label of each class counts as."""
 
 
-def night(seed: int, *, form: str = "labels", band: float = 0.35) -> cf.Recording:
+def night(seed: int, *, form: str = "labels", band: float = 0.35) -> cf.Rows:
     """A watch in each epoch, and a band in some; errors are mostly the class that comes next."""
     rng = np.random.default_rng(seed)
     rows: list[Any] = []
@@ -33,10 +34,10 @@ def night(seed: int, *, form: str = "labels", band: float = 0.35) -> cf.Recordin
     probs: Any = [CLASSES[k] for k in label]
     if form != "labels":
         probs = ROWS[said] if form == "probabilities" else np.eye(4)[said]
-    return cf.Recording(time, source, probs, CLASSES, np.array(truth))
+    return cf.rows(time=time, source=source, probs=probs, classes=CLASSES, label=np.array(truth))
 
 
-def accuracy(recs: list[cf.Recording], rows: list[NDArray[np.float64]]) -> float:
+def accuracy(recs: list[cf.Rows], rows: list[NDArray[np.float64]]) -> float:
     right = [P.argmax(axis=1) == rec.label for rec, P in zip(recs, rows, strict=True)]
     return float(np.concatenate(right).mean())
 
@@ -61,7 +62,7 @@ def test_what_is_tuned_and_run_is_that_of_probabilities(kind: Any, band: float, 
     tracker = cf.Tracker(tuned)
     for row in range(20):
         k = int(given[0].probs[row].argmax())
-        live = tracker.update("ann", given[0].time[row], given[0].source[row], CLASSES[k])
+        live = tracker.update("ann", given[0].time[row], given[0].source_names[row], CLASSES[k])
     np.testing.assert_allclose(live, expected.run(soft[0])[19], atol=1e-9)
 
 
@@ -69,7 +70,7 @@ def test_classes_keep_their_meaning() -> None:
     recs = [night(seed) for seed in range(4)]
     tuned = cf.tune(recs, reference="band")
     held = cf.HoldFilter(CLASSES)
-    hold = [rec.run(held, beta={"band": 1.0, "watch": 0.5}) for rec in recs]
+    hold = [cf.Chain.of(held, beta={"band": 1.0, "watch": 0.5}).run(rec) for rec in recs]
     assert accuracy(recs, [tuned.run(rec) for rec in recs]) > accuracy(recs, hold) + 0.05
 
 
@@ -78,5 +79,15 @@ def test_a_label_among_probabilities_counts_as_in_a_filter() -> None:
     probs: list[Any] = [
         CLASSES[row.argmax()] if i % 3 == 0 else row for i, row in enumerate(rec.probs)
     ]
-    mixed = cf.Recording(rec.time, rec.source, probs, CLASSES)
+    mixed = cf.rows(time=rec.time, source=rec.source_names, probs=probs, classes=CLASSES)
     assert cf.tune(mixed, "sticky", "band", channel=False).channel == {"band": None, "watch": None}
+
+
+def test_a_certain_probability_is_no_label() -> None:
+    """Of a source that gives probabilities, a row of 1.0 counts as it was given."""
+    rec = night(0, form="probabilities")
+    probs = rec.probs.copy()
+    probs[::3] = np.eye(4)[probs[::3].argmax(axis=1)]
+    given = cf.rows(time=rec.time, source=rec.source_names, probs=probs, classes=CLASSES)
+    joined = concatenate([given], "band")
+    np.testing.assert_array_equal(joined.without_channel, probs)

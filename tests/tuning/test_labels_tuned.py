@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import classfilter as cf
-from classfilter import Recording
+from classfilter import Rows
 from classfilter.tuning import Tuned
 from classfilter.tuning.label_tuning import LabelTuning
 from label_days import label_day, with_labels
@@ -20,15 +20,15 @@ NAN = float("nan")
 LENGTHS = ((6, 9), (10, 8))
 
 
-def pooled_lanes(recs: Any) -> list[Recording]:
+def pooled_lanes(recs: Any) -> list[Rows]:
     """Return the lanes of all labels as streams of two classes, off and on."""
     return [
-        Recording(
-            rec.time,
-            rec.source,
-            np.stack([1 - rec.probs[:, k], rec.probs[:, k]], axis=1),
-            ["off", "on"],
-            None if rec.label is None else rec.label[:, k],
+        cf.rows(
+            time=rec.time,
+            source=rec.source_names,
+            probs=np.stack([1 - rec.probs[:, k], rec.probs[:, k]], axis=1),
+            classes=["off", "on"],
+            label=None if rec.label is None else rec.label[:, k],
         )
         for k in range(len(recs[0].classes))
         for rec in recs
@@ -41,7 +41,7 @@ def settings(chain: cf.Chain) -> dict[str, Any]:
 
 
 @lru_cache
-def recs() -> tuple[Recording, ...]:
+def recs() -> tuple[Rows, ...]:
     """Two labels with plenty of data, and rare ones of each kind."""
     days = []
     for seed in range(3):
@@ -51,7 +51,7 @@ def recs() -> tuple[Recording, ...]:
         if seed == 1:
             once[100:110] = 0.9
         here = rng.uniform(0, 0.3, T) if seed else np.full(T, NAN)
-        weak_only = np.where(rec.source == "weak", rng.uniform(size=T), NAN)
+        weak_only = np.where(rec.of_source("weak"), rng.uniform(size=T), NAN)
         rare = {"once": once, "some_streams": here, "zero": np.zeros(T), "one": np.ones(T)}
         rare |= {"unseen": np.full(T, NAN), "weak_only": weak_only}
         days.append(with_labels(rec, **rare))
@@ -92,7 +92,7 @@ def test_a_saved_chain_is_the_same(tmp_path: Path) -> None:
 
 def test_a_source_that_never_predicts_a_label_has_the_pooled_weight() -> None:
     days = [
-        with_labels(rec, quiet=np.where(rec.source == "strong", rec.probs[:, 0], NAN))
+        with_labels(rec, quiet=np.where(rec.of_source("strong"), rec.probs[:, 0], NAN))
         for rec in (label_day(seed, 240, LENGTHS[:1]) for seed in range(3))
     ]
     with pytest.warns(UserWarning, match="sources without any prediction: 'weak'. They get no"):
@@ -183,7 +183,7 @@ def test_a_pooled_label_that_exceeds_a_limit_gets_a_warning() -> None:
 
 
 def test_a_warning_names_its_labels() -> None:
-    def noisy(lanes: list[Recording]) -> Tuned:
+    def noisy(lanes: list[Rows]) -> Tuned:
         warnings.warn("look at it", stacklevel=1)
         return cf.tune(lanes, "sticky", "strong")
 
@@ -195,7 +195,13 @@ def test_a_warning_names_its_labels() -> None:
 
 @pytest.mark.parametrize("score", [0.0, 0.25, 0.5, 1.0])
 def test_constant_scores_only(score: float) -> None:
-    rec = Recording(np.arange(60), "a", np.full((60, 3), score), list("xyz"), scores="independent")
+    rec = cf.rows(
+        time=np.arange(60),
+        source="a",
+        probs=np.full((60, 3), score),
+        classes=list("xyz"),
+        scores="independent",
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         P = cf.tune(rec).run(rec)
@@ -205,7 +211,9 @@ def test_constant_scores_only(score: float) -> None:
 @pytest.mark.parametrize("rows", [1, 2, 5, 30])
 def test_too_few_rows_have_safe_settings_and_one_warning(rows: int) -> None:
     scores = np.random.default_rng(rows).uniform(size=(rows, 1))
-    rec = Recording(np.arange(rows), "a", scores, ["x"], scores="independent")
+    rec = cf.rows(
+        time=np.arange(rows), source="a", probs=scores, classes=["x"], scores="independent"
+    )
     with pytest.warns(UserWarning, match="all labels together: there are .* record ") as caught:
         safe = cf.tune(rec)
     assert len(caught) == 1
@@ -237,7 +245,13 @@ def test_labels_of_any_kind_never_break_it(seed: int) -> None:
         source[-1] = "c"
         time = np.sort(rng.choice(T, T))
         days.append(
-            Recording(time, source, scores, [f"l{k}" for k in range(L)], scores="independent")
+            cf.rows(
+                time=time,
+                source=source,
+                probs=scores,
+                classes=[f"l{k}" for k in range(L)],
+                scores="independent",
+            )
         )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -248,14 +262,16 @@ def test_labels_of_any_kind_never_break_it(seed: int) -> None:
 
 def test_what_cannot_be_tuned_is_refused() -> None:
     rec = label_day(0, 100, labelled=False)
-    with pytest.raises(ValueError, match=r"recordings\[1\] has classes that exclude each other"):
+    with pytest.raises(ValueError, match="data has classes that exclude each other in str"):
         cf.tune([rec, rec.lane("bird0")], reference="strong")
     with pytest.raises(ValueError, match="labels is True, but no recording"):
         cf.tune(rec, reference="strong", labels=True)
-    unseen = Recording([0, 1], "a", [[NAN], [NAN]], ["x"], scores="independent")
-    with pytest.raises(ValueError, match="recordings has no predictions"):
+    unseen = cf.rows(
+        time=[0, 1], source="a", probs=[[NAN], [NAN]], classes=["x"], scores="independent"
+    )
+    with pytest.raises(ValueError, match="rows have no predictions"):
         cf.tune(unseen)
-    with pytest.raises(ValueError, match=r"sums to .* give recordings\(df, ...\)"):
+    with pytest.raises(ValueError, match=r"sums to .* scores=\"independent\""):
         cf.tune(rec.to_table())
 
 

@@ -9,16 +9,16 @@ import numpy as np
 import pytest
 
 import classfilter as cf
-from classfilter.tuning.tune import prepare, tune
+from classfilter.tuning.tuner import prepare, tune
 from tuning_days import changed, day, days, messy, tuned_short
 
 
-def changes_per_hour(chain: Any, recs: list[cf.Recording]) -> float:
+def changes_per_hour(chain: Any, recs: list[cf.Rows]) -> float:
     """Count in a loop of updates; these recordings are regular."""
     changes, hours = 0, 0.0
     for rec in recs:
         filter_, last = chain.filter(), -1
-        for source, p, dt in zip(rec.source.tolist(), rec.probs, rec.dt, strict=True):
+        for source, p, dt in zip(rec.source_names.tolist(), rec.probs, rec.dt, strict=True):
             channel = chain.channel[source]
             p = p if channel is None else channel.apply(p)
             k = int(np.argmax(filter_.update(p, chain.beta[source], dt)))
@@ -97,9 +97,14 @@ def test_no_filter_keeps_to_the_limits() -> None:
 
 
 def test_one_source() -> None:
-    def alone(seed: int) -> cf.Recording:
+    def alone(seed: int) -> cf.Rows:
         simulated = day(seed, 2.0)
-        return cf.Recording(simulated.time, "weak", simulated.probs["weak"], simulated.classes)
+        return cf.rows(
+            time=simulated.time,
+            source="weak",
+            probs=simulated.probs["weak"],
+            classes=simulated.classes,
+        )
 
     recs = [alone(seed) for seed in range(2)]
     free, tuned = tune(recs), tune(recs, max_changes_per_hour=5)
@@ -136,7 +141,7 @@ def test_limits_that_are_none(limit: Any, message: str) -> None:
     assert raised.value.argument in limit
 
 
-@pytest.mark.filterwarnings("ignore::classfilter.inputs.time_scale.TimeWarning")
+@pytest.mark.filterwarnings("ignore::classfilter.inputs.time_scale.OddRowsWarning")
 def test_hours_need_times_in_seconds() -> None:
     recs = [changed(rec, time=1.7e12 + 1000 * rec.time) for rec in days([0, 1], 2.0)]
     match = "but times 5e.03 apart do not look like seconds; give times as dates or in seconds"

@@ -51,8 +51,8 @@ def chain(G: Floats, dt: Floats, seed: int) -> Floats:
     return certain(len(G))[np.minimum(c, len(G) - 1)]
 
 
-def recording(time: Floats, probs: Floats, source: str = "strong") -> cf.Recording:
-    return cf.Recording(time, source, probs, probs.shape[1])
+def recording(time: Floats, probs: Floats, source: str = "strong") -> cf.Rows:
+    return cf.rows(time=time, source=source, probs=probs, classes=probs.shape[1])
 
 
 # --- the exponential ------------------------------------------------------------------------
@@ -127,8 +127,8 @@ def test_classes_that_always_change_have_no_logarithm() -> None:
 
 def test_shares_by_hand() -> None:
     """One prediction of each class is added, and one stream with all classes alike."""
-    first = cf.Recording([0, 1], ["a", "b"], [[0.75, 0.25], [0.1, 0.9]], 2)
-    second = cf.Recording([0, 1], ["a", "a"], [[0.25, 0.75], [0.5, 0.5]], 2)
+    first = cf.rows(time=[0, 1], source=["a", "b"], probs=[[0.75, 0.25], [0.1, 0.9]], classes=2)
+    second = cf.rows(time=[0, 1], source=["a", "a"], probs=[[0.25, 0.75], [0.5, 0.5]], classes=2)
     once = (0.75 + 0.25 + 0.5 + 1) / (3 + 2)
     expected = (2 * once + 0.5) / 3
     shares = class_shares(concatenate([first, second], "a"))
@@ -147,7 +147,7 @@ def test_agreement_by_hand() -> None:
 # --- channels -------------------------------------------------------------------------------
 
 
-def with_weak(seed: int, confusion: Floats, T: int = 1200) -> cf.Recording:
+def with_weak(seed: int, confusion: Floats, T: int = 1200) -> cf.Rows:
     """A perfect reference at every sixth step, and a source with a known confusion matrix."""
     rng = np.random.default_rng(seed)
     truth = chain(RATES, np.full(T - 1, 1.0), seed).argmax(axis=1)
@@ -155,7 +155,7 @@ def with_weak(seed: int, confusion: Floats, T: int = 1200) -> cf.Recording:
     strong = np.arange(T) % 6 == 0
     probs = np.where(strong[:, None], certain(3)[truth], weak)
     source = np.where(strong, "strong", "weak")
-    return cf.Recording(np.arange(float(T)), source, probs, 3, truth)
+    return cf.rows(time=np.arange(float(T)), source=source, probs=probs, classes=3, label=truth)
 
 
 def test_a_known_channel_is_recovered() -> None:
@@ -174,7 +174,7 @@ def test_the_near_channel_in_a_plain_loop() -> None:
     counts, paired = np.zeros((3, 3)), []
     for rec in recs:
         last = None
-        for t, (name, s) in enumerate(zip(rec.source.tolist(), rec.probs, strict=True)):
+        for t, (name, s) in enumerate(zip(rec.source_names.tolist(), rec.probs, strict=True)):
             s = np.maximum(s, 1e-3) / np.maximum(s, 1e-3).sum()
             if name == "strong" and t > 0 and last is not None:
                 counts += np.outer(s, last)
@@ -189,7 +189,8 @@ def test_the_near_channel_in_a_plain_loop() -> None:
 
 def test_a_source_that_never_precedes_the_reference() -> None:
     apart = [
-        cf.Recording(np.arange(50.0), name, np.eye(2)[np.arange(50) // 25], 2) for name in "ab"
+        cf.rows(time=np.arange(50.0), source=name, probs=np.eye(2)[np.arange(50) // 25], classes=2)
+        for name in "ab"
     ]
     rows = concatenate(apart, "a")
     near = estimate_model(rows, Passes(rows)).channel["b", "near"].matrix

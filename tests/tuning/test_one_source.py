@@ -14,7 +14,7 @@ Floats = NDArray[np.float64]
 
 def video(
     seed: int, r: float, dwell: float, K: int, T: int = 3000, spread: float = 1.17
-) -> cf.Recording:
+) -> cf.Rows:
     """Classes that last `dwell` rows; logits with errors of correlation r from row to row."""
     rng = np.random.default_rng(seed)
     starts = np.where(rng.random(T) < 1 / dwell, rng.integers(K, size=T), -1)
@@ -24,15 +24,21 @@ def video(
     for t in range(1, T):
         noise[t] = r * noise[t - 1] + np.sqrt(1 - r**2) * noise[t]
     p = np.exp(noise + 2.0 * np.eye(K)[truth])
-    return cf.Recording(np.arange(T) / 30, "video", p / p.sum(axis=1, keepdims=True), K, truth)
+    return cf.rows(
+        time=np.arange(T) / 30,
+        source="video",
+        probs=p / p.sum(axis=1, keepdims=True),
+        classes=K,
+        label=truth,
+    )
 
 
-def accuracy(run: object, recs: list[cf.Recording]) -> float:
+def accuracy(run: object, recs: list[cf.Rows]) -> float:
     hits = [np.asarray(run(rec)).argmax(axis=1) == rec.label for rec in recs]  # type: ignore[operator]
     return float(np.concatenate(hits).mean())
 
 
-def raw(rec: cf.Recording) -> Floats:
+def raw(rec: cf.Rows) -> Floats:
     return rec.probs
 
 
@@ -90,18 +96,29 @@ def test_certain_predictions_with_lasting_errors() -> None:
     assert accuracy(tuned.run, hard[4:]) > accuracy(raw, hard[4:]) + 0.1
 
 
-def certain(rec: cf.Recording) -> cf.Recording:
+def certain(rec: cf.Rows) -> cf.Rows:
     """The most probable class of each row, with a probability of nearly 1."""
     K = len(rec.classes)
     probs = 0.99 * np.eye(K)[rec.probs.argmax(axis=1)] + 0.01 / K
-    return cf.Recording(rec.time, rec.sources[0], probs, rec.classes, rec.label)
+    return cf.rows(
+        time=rec.time, source=rec.sources[0], probs=probs, classes=rec.classes, label=rec.label
+    )
 
 
 def test_short_classes_are_not_taken_for_errors() -> None:
     """A day of sleep and activities of some minutes: the filter must not leave only the sleep."""
     days = [cf.simulate("capture24", hours=24.0, step=30.0, seed=seed) for seed in range(3)]
     recs = [
-        certain(cf.Recording(d.time, "strong", d.probs["strong"], d.classes, d.truth)) for d in days
+        certain(
+            cf.rows(
+                time=d.time,
+                source="strong",
+                probs=d.probs["strong"],
+                classes=d.classes,
+                label=d.truth,
+            )
+        )
+        for d in days
     ]
     tuned = cf.tune(recs)
     assert accuracy(tuned.run, recs) >= accuracy(raw, recs)
@@ -115,7 +132,15 @@ def test_people_who_differ_a_little_do_not_make_errors_of_classes() -> None:
     for share in np.repeat([[0.55, 0.3, 0.15], [0.15, 0.3, 0.55]], 3, axis=0):
         truth = np.repeat(rng.choice(3, 100, p=share), rng.geometric(1 / 20, 100))
         said = np.where(rng.random(truth.size) < 0.2, rng.integers(3, size=truth.size), truth)
-        recs.append(cf.Recording(np.arange(truth.size), "watch", np.eye(3)[said], 3, truth))
+        recs.append(
+            cf.rows(
+                time=np.arange(truth.size),
+                source="watch",
+                probs=np.eye(3)[said],
+                classes=3,
+                label=truth,
+            )
+        )
     assert accuracy(cf.tune(recs).run, recs) > accuracy(raw, recs) + 0.05
 
 

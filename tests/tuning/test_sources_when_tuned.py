@@ -9,17 +9,17 @@ import classfilter as cf
 from classfilter.engine.health import episodes
 
 
-def day(seed: int, hours: float = 6.0) -> cf.Recording:
-    return cf.simulate("plain", hours=hours, seed=seed).recording()
+def day(seed: int, hours: float = 6.0) -> cf.Rows:
+    return cf.simulate("plain", hours=hours, seed=seed).rows()
 
 
 def test_it_equals_a_count_by_hand() -> None:
     rec = day(0)
     tuned = cf.tune(rec, reference="strong")
-    estimate = rec.run(tuned).argmax(axis=1)
+    estimate = cf.Chain.of(tuned).run(rec).argmax(axis=1)
     predicted = rec.probs.argmax(axis=1)
     for source, known in tuned.expected.items():
-        rows = np.flatnonzero(rec.source == source)
+        rows = np.flatnonzero(rec.of_source(source))
         mine = predicted[rows]
         judged = rows[rows > 0]
         agreed = np.mean(predicted[judged] == estimate[judged - 1])
@@ -38,8 +38,8 @@ def test_it_equals_a_count_by_hand() -> None:
 def test_a_source_that_never_changes_is_warned_about() -> None:
     rec = day(1)
     probs = rec.probs.copy()
-    probs[rec.source == "weak"] = [0.1, 0.7, 0.1, 0.1]
-    stuck = cf.Recording(rec.time, rec.source, probs, rec.classes)
+    probs[rec.of_source("weak")] = [0.1, 0.7, 0.1, 0.1]
+    stuck = cf.rows(time=rec.time, source=rec.source_names, probs=probs, classes=rec.classes)
     with pytest.warns(UserWarning, match=r"'weak': stuck on 'class 1': the last 3,960 predictions"):
         cf.tune(stuck, reference="strong")
 
@@ -48,9 +48,10 @@ def test_episodes_name_the_recording_and_the_time() -> None:
     tuned = cf.tune([day(0), day(1)], reference="strong")
     rec = day(2)
     probs = rec.probs.copy()
-    probs[(rec.source == "weak") & (rec.time >= 7200.0)] = [0.1, 0.7, 0.1, 0.1]
+    probs[(rec.of_source("weak")) & (rec.time >= 7200.0)] = [0.1, 0.7, 0.1, 0.1]
     health, found = episodes(
-        tuned, [day(3), cf.Recording(rec.time, rec.source, probs, rec.classes)]
+        tuned,
+        [day(3), cf.rows(time=rec.time, source=rec.source_names, probs=probs, classes=rec.classes)],
     )
     (stuck,) = (e for e in found if e.source == "weak" and e.verdict.startswith("stuck"))
     assert stuck.stream == 1

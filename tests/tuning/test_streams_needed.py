@@ -13,7 +13,7 @@ from classfilter.tuning.candidates import RULES, Candidate, rule
 from classfilter.tuning.objective import Gain
 from classfilter.tuning.search import faster_where_clear
 from classfilter.tuning.streams_needed import about, unsettled
-from classfilter.tuning.tune import prepare
+from classfilter.tuning.tuner import prepare
 
 
 def test_as_many_streams_settle_it_in_about_half_of_the_cases() -> None:
@@ -63,7 +63,7 @@ def test_words() -> None:
 
 
 def test_the_error_is_over_whole_streams() -> None:
-    days = [cf.simulate(hours=0.4, seed=20 + i).recording() for i in range(3)]
+    days = [cf.simulate(hours=0.4, seed=20 + i).rows() for i in range(3)]
     prepared = prepare(days, "strong", min_predictions=2)
     assert prepared is not None
     objective, rows = prepared.objective, prepared.rows

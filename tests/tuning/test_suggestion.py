@@ -15,7 +15,7 @@ from classfilter.tuning.suggestion import MIN_KEPT, MOST_LIVE_COST, suggest
 
 
 @lru_cache
-def flickering() -> tuple[dict[int, cf.Recording], Tuned]:
+def flickering() -> tuple[dict[int, cf.Rows], Tuned]:
     """Events of 200 rows, errors of the strong source that stand alone, and a weak source."""
     recs = {}
     for seed in range(6):
@@ -27,7 +27,13 @@ def flickering() -> tuple[dict[int, cf.Recording], Tuned]:
         sure = np.where(strong, 0.85, 0.55)[:, None]  # as often as they are right
         probs = np.where(np.eye(3)[predicted] > 0, sure, (1 - sure) / 2)
         source = np.where(strong, "strong", "weak")
-        recs[seed] = cf.Recording(np.arange(truth.size) * 5.0, source, probs, list("abc"), truth)
+        recs[seed] = cf.rows(
+            time=np.arange(truth.size) * 5.0,
+            source=source,
+            probs=probs,
+            classes=list("abc"),
+            label=truth,
+        )
     return recs, cf.tune(recs, "sticky", "strong")
 
 
@@ -127,7 +133,7 @@ def test_a_live_cost_of_more_than_half_a_call_is_left_out(share: float) -> None:
 
 def test_without_a_judge_there_is_no_suggestion() -> None:
     recs, _ = flickering()
-    alone = {name: rec._take(rec.source == "strong") for name, rec in recs.items()}
+    alone = {name: rec.take(rec.of_source("strong")) for name, rec in recs.items()}
     tuned = cf.tune(alone)
     assert tuned.suggestion is None
     assert tuned.rule == tuned.smoother.rule == cf.EventRule(0.0)

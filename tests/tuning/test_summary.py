@@ -71,7 +71,10 @@ def test_the_lines_say_how_the_choice_was_made() -> None:
 
 
 def test_without_seconds_nothing_is_said_in_them() -> None:
-    slow = [cf.Recording(rec.time * 2e6, rec.source, rec.probs, rec.classes) for rec in RECS]
+    slow = [
+        cf.rows(time=rec.time * 2e6, source=rec.source_names, probs=rec.probs, classes=rec.classes)
+        for rec in RECS
+    ]
     chain = cf.tune(slow, "sticky", "strong")
     assert str(chain).startswith("2 streams, 2,880 predictions (times do not look like seconds)\n")
     assert re.match(r"[\d.]+ -> [\d.]+ in 1000 rows, \d+ rows behind", lines(chain)["Switches"])
@@ -80,7 +83,7 @@ def test_without_seconds_nothing_is_said_in_them() -> None:
 
 def test_too_little_to_tune_on() -> None:
     with pytest.warns(UserWarning, match="tuning needs at least 40"):
-        chain = cf.tune([days([0], 2.0)[0].part(slice(0, 200))], reference="strong")
+        chain = cf.tune([days([0], 2.0)[0].take(slice(0, 200))], reference="strong")
     assert str(chain).splitlines()[0] == "Filter   last prediction of 'strong'"
     alone = cf.Tuned(cf.DirichletFilter(2), reference="strong")
     assert str(alone) == f"Filter  {alone.filter()!r}"

@@ -49,8 +49,8 @@ def honest(seed: int, rows: int, temperature: float = 1.0) -> tuple[Floats, Floa
 
 
 @lru_cache
-def days() -> tuple[cf.Recording, ...]:
-    return tuple(cf.simulate("plain", hours=1.5, seed=seed).recording() for seed in range(3))
+def days() -> tuple[cf.Rows, ...]:
+    return tuple(cf.simulate("plain", hours=1.5, seed=seed).rows() for seed in range(3))
 
 
 @lru_cache
@@ -58,8 +58,14 @@ def tuned() -> cf.Tuned:
     return cf.tune(days(), "sticky", "strong")
 
 
-def alone(rec: cf.Recording, sharper: float = 1.0) -> cf.Recording:
-    return cf.Recording(rec.time, "only", power(rec.probs, 1 / sharper), rec.classes, rec.label)
+def alone(rec: cf.Rows, sharper: float = 1.0) -> cf.Rows:
+    return cf.rows(
+        time=rec.time,
+        source="only",
+        probs=power(rec.probs, 1 / sharper),
+        classes=rec.classes,
+        label=rec.label,
+    )
 
 
 # --- the search -----------------------------------------------------------------------------
@@ -168,7 +174,13 @@ def test_calibrated_has_the_least_log_loss_on_labelled_rows() -> None:
     chain, recs = tuned(), [*days()[:2]]
     part = np.asarray(recs[1].label).copy()
     part[::3] = -1
-    recs[1] = cf.Recording(recs[1].time, recs[1].source, recs[1].probs, recs[1].classes, part)
+    recs[1] = cf.rows(
+        time=recs[1].time,
+        source=recs[1].source_names,
+        probs=recs[1].probs,
+        classes=recs[1].classes,
+        label=part,
+    )
     new = chain.calibrated(recs)
     plain, found = chain.untempered(), new.calibration
     assert found is not None
@@ -194,7 +206,7 @@ def test_calibrated_has_the_least_log_loss_on_labelled_rows() -> None:
 
 
 def test_dense_recordings_are_thinned_as_for_tuning() -> None:
-    dense = [cf.simulate("plain", hours=1.5, seed=seed).recording(every=None) for seed in range(3)]
+    dense = [cf.simulate("plain", hours=1.5, seed=seed).rows(every=None) for seed in range(3)]
     chain = cf.tune(dense, "sticky", "strong", every=12)
     found = chain.calibrated(dense).calibration
     assert found is not None
@@ -216,8 +228,13 @@ def test_several_labels_have_one_temperature() -> None:
     p = rng.random((400, 2))
     truth = (rng.random((400, 2)) < p).astype(int)
     truth[::5, 1] = -1
-    rec = cf.Recording(np.arange(400), "s", power_of_scores(p, 2), ["a", "b"], truth,
-                       scores="independent")  # fmt: skip
+    rec = cf.rows(
+        time=np.arange(400),
+        probs=power_of_scores(p, 2),
+        classes=["a", "b"],
+        label=truth,
+        scores="independent",
+    )
     lane = cf.StickyFilter(2, stay=0.0)  # returns what it gets
     new = cf.Chain(cf.MultiLabelFilter(["a", "b"], lane)).calibrated(rec)
     on = rec.probs[truth >= 0]
@@ -235,11 +252,11 @@ def power_of_scores(p: Floats, tau: float) -> Floats:
 
 def test_what_cannot_be_calibrated_is_refused() -> None:
     rec = days()[0]
-    bare = cf.Recording(rec.time, rec.source, rec.probs, rec.classes)
+    bare = cf.rows(time=rec.time, source=rec.source_names, probs=rec.probs, classes=rec.classes)
     with pytest.raises(cf.ArgumentError, match="no labelled row; label a few minutes"):
         tuned().calibrated(bare)
     with pytest.raises(cf.ArgumentError, match="39 labelled rows; a temperature needs 40 or more"):
-        tuned().calibrated(rec._take(np.arange(39)))
+        tuned().calibrated(rec.take(np.arange(39)))
     hold = cf.Chain(cf.HoldFilter(rec.classes), beta={"strong": 1.0, "weak": 0.5})
     with pytest.raises(cf.ArgumentError, match=r"HoldFilter.*no temperature.*filter=\"sticky\""):
         hold.calibrated(rec)
@@ -248,14 +265,18 @@ def test_what_cannot_be_calibrated_is_refused() -> None:
 def test_a_warning_where_labels_do_not_tell() -> None:
     rec = days()[0]
     right = tuned().run(rec).argmax(axis=1)
-    all_right = cf.Recording(rec.time, rec.source, rec.probs, rec.classes, right)
+    all_right = cf.rows(
+        time=rec.time, source=rec.source_names, probs=rec.probs, classes=rec.classes, label=right
+    )
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         tuned().calibrated(all_right)
     assert "no temperature of filtered rows is certain enough: 0.1 is" in str(caught[0].message)
     assert caught[0].filename == __file__
     wrong = np.where(np.arange(len(rec)) < 60, (right + 1) % 4, right)  # in one stretch
-    few = cf.Recording(rec.time, rec.source, rec.probs, rec.classes, wrong)
+    few = cf.rows(
+        time=rec.time, source=rec.source_names, probs=rec.probs, classes=rec.classes, label=wrong
+    )
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         tuned().calibrated(few)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import classfilter as cf
-from classfilter.tuning.tune import tune
+from classfilter.tuning.tuner import tune
 from ndjson_lines import as_line, serve_here
 from tuning_days import accuracy, changed, days, hold, messy, tuned_short
 
@@ -29,9 +29,9 @@ def test_without_labels_about_as_good_as_with_them(seeds: range) -> None:
     assert unlabelled > best - 0.015
     paper = max(
         accuracy(
-            lambda rec, h=h: rec.run(  # type: ignore[misc]
+            lambda rec, h=h: cf.Chain(  # type: ignore[misc]
                 cf.DirichletFilter(rec.classes, half_life=h), beta={"strong": 1.0, "weak": 0.5}
-            ),
+            ).run(rec),
             fresh,
         )
         for h in (5, 10, 20, 40, 80, 160)
@@ -89,8 +89,8 @@ def test_a_saved_filter_gives_the_same_bits_everywhere(kind: Any, tmp_path: Path
     assert chain.policy is None
     assert chain.channel == tuned.channel
     assert chain.channel["weak"] is not None
-    assert rec.run(chain).tobytes() == expected.tobytes()
-    assert rec.smooth(chain).tobytes() == tuned.smooth(rec).tobytes()
+    assert cf.Chain.of(chain).run(rec).tobytes() == expected.tobytes()
+    assert cf.Chain.of(chain).smooth(rec).tobytes() == tuned.smooth(rec).tobytes()
     names = [f"f_{name}" for name in rec.classes]
     to = [3, 0, 5, 1, 4, 2]
     other = changed(rec, probs=rec.probs[:, to], classes=[rec.classes[k] for k in to])
@@ -168,9 +168,9 @@ def test_the_chosen_candidate() -> None:
     assert tuned.candidate in [trial.candidate for trial in tuned.table]
 
 
-def test_recordings_of_a_dataframe() -> None:
+def test_rows_of_several_streams() -> None:
     recs = days([0, 1], 2.0)
     tuned = tune({"ann": recs[0], "bob": recs[1]}, "sticky", "strong")
     assert tuned.beta == tuned_short("sticky").beta
-    with pytest.raises(TypeError, match=r"recordings has a str; give recordings, a dataframe"):
+    with pytest.raises(ValueError, match=r"ann ends in ''; it must be one of .csv"):
         tune(["ann", "bob"])

@@ -11,11 +11,11 @@ import polars as pl
 import pytest
 
 import classfilter as cf
-from classfilter import Recording
+from classfilter import Rows
 from classfilter.embedded import export
-from classfilter.simulate.simulate import Simulation
+from classfilter.simulate.days import Simulation
 from classfilter.tuning.folds import MIN_PREDICTIONS, as_list
-from classfilter.tuning.tune import tune
+from classfilter.tuning.tuner import tune
 from tuning_days import NAN, accuracy, changed, day, days, hold, messy, three, tuned_short
 
 
@@ -41,7 +41,7 @@ def test_a_unit_of_time_that_is_too_long() -> None:
         tune([changed(rec, time=rec.time / 86400) for rec in recs])
 
 
-def test_messy_recordings() -> None:
+def test_messy_rows() -> None:
     recs = [messy(seed) for seed in range(3)]
     tuned = tune([changed(rec, label=None) for rec in recs])
     fresh = [messy(seed) for seed in (5, 6)]
@@ -55,8 +55,10 @@ def test_a_source_that_some_streams_lack(has: list[bool]) -> None:
     """In two of four, or in one only; a stream without the reference may be there too."""
     recs = [three(day(seed, 6.0), medium) for seed, medium in enumerate(has)]
     more = day(9, 2.0)
-    recs.append(Recording(more.time, "weak", more.probs["weak"], more.classes))
-    recs.append(first_rows(more.recording(), 5))  # the reference in the first row only
+    recs.append(
+        cf.rows(time=more.time, source="weak", probs=more.probs["weak"], classes=more.classes)
+    )
+    recs.append(first_rows(more.rows(), 5))  # the reference in the first row only
     tuned = tune(recs, "sticky", "strong")
     assert tuned.criterion == "future predictions"
     assert set(tuned.beta) == {"strong", "weak", "medium"}
@@ -72,9 +74,15 @@ def test_one_stream_and_a_reference_by_name() -> None:
     assert "Chosen on 1 stream with" in tuned.explanation
 
 
-def first_rows(rec: Recording, rows: int) -> Recording:
+def first_rows(rec: Rows, rows: int) -> Rows:
     label = None if rec.label is None else rec.label[:rows]
-    return Recording(rec.time[:rows], rec.source[:rows], rec.probs[:rows], rec.classes, label)
+    return cf.rows(
+        time=rec.time[:rows],
+        source=rec.source_names[:rows],
+        probs=rec.probs[:rows],
+        classes=rec.classes,
+        label=label,
+    )
 
 
 def test_a_reference_that_is_called_too_rarely() -> None:
@@ -86,22 +94,22 @@ def test_a_reference_that_is_called_too_rarely() -> None:
     with pytest.warns(
         UserWarning, match=r"successive predictions of 'strong' agree hardly more th"
     ):
-        tune([day.recording(every=60)] * 2, "sticky", "strong")
+        tune([day.rows(every=60)] * 2, "sticky", "strong")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        tune([day.recording(every=6)] * 2, "sticky", "strong")
+        tune([day.rows(every=6)] * 2, "sticky", "strong")
 
 
 @pytest.mark.parametrize("kind", ["auto", "dirichlet", "sticky"])
 @pytest.mark.parametrize("rows", [2, 12 * (MIN_PREDICTIONS - 1)])
 def test_too_little_data_holds_the_reference(kind: Any, rows: int, tmp_path: Path) -> None:
-    rec = first_rows(day(0, 2.0).recording(), rows)
-    count = (rec.source == "strong").sum()
+    rec = first_rows(day(0, 2.0).rows(), rows)
+    count = (rec.of_source("strong")).sum()
     with pytest.warns(UserWarning, match=f"are {count} predictions .* record {40 - count} more"):
         tuned = tune(rec, kind, "strong")
     assert (tuned.criterion, tuned.table) == ("nothing", [])
-    fresh, held = day(5, 2.0).recording(), cf.HoldFilter(tuned.classes)
-    expected = fresh.run(held, beta={"strong": 1.0, "weak": 0.5})
+    fresh, held = day(5, 2.0).rows(), cf.HoldFilter(tuned.classes)
+    expected = cf.Chain.of(held, beta={"strong": 1.0, "weak": 0.5}).run(fresh)
     assert tuned.run(fresh).tobytes() == expected.tobytes()
     nearest = tuned.smooth(fresh).argmax(axis=1)
     assert (nearest == expected.argmax(axis=1)).mean() > 0.8
@@ -114,7 +122,12 @@ def test_too_little_data_holds_the_reference(kind: Any, rows: int, tmp_path: Pat
 
 
 def test_too_little_data_of_one_source_leaves_it_as_it_is() -> None:
-    rec = cf.Recording(np.arange(30.0), "net", np.eye(3)[np.arange(30) % 3] * 0.7 + 0.1, 3)
+    rec = cf.rows(
+        time=np.arange(30.0),
+        source="net",
+        probs=np.eye(3)[np.arange(30) % 3] * 0.7 + 0.1,
+        classes=3,
+    )
     with pytest.warns(UserWarning, match="there are 30 predictions of 'net'.*: record 10 more"):
         tuned = tune(rec)
     np.testing.assert_allclose(tuned.run(rec), rec.probs, rtol=1e-12)
@@ -122,17 +135,17 @@ def test_too_little_data_of_one_source_leaves_it_as_it_is() -> None:
 
 
 def test_just_enough() -> None:
-    rec = first_rows(day(0, 2.0).recording(), 12 * MIN_PREDICTIONS)
+    rec = first_rows(day(0, 2.0).rows(), 12 * MIN_PREDICTIONS)
     assert tune(rec, "dirichlet").criterion == "future predictions"
 
 
 def test_missing_predictions_do_not_count() -> None:
-    rec = first_rows(day(0, 2.0).recording(), 12 * MIN_PREDICTIONS)
+    rec = first_rows(day(0, 2.0).rows(), 12 * MIN_PREDICTIONS)
     probs = rec.probs.copy()
     probs[12] = NAN
     with pytest.warns(UserWarning, match="there are 39 predictions of 'strong'.* record 1 more"):
         tune(changed(rec, probs=probs))
-    probs[rec.source == "strong"] = NAN
+    probs[rec.of_source("strong")] = NAN
     with pytest.raises(
         ValueError, match="reference is 'strong'; the sources with predictions are weak"
     ):
@@ -142,17 +155,22 @@ def test_missing_predictions_do_not_count() -> None:
 HMM: Any = "hmm"
 
 
-ONE = Recording([0], "b", [[1.0, 0.0]], ["walk", "sit"], ["walk"])
+ONE = cf.rows(time=[0], source="b", probs=[[1.0, 0.0]], classes=["walk", "sit"], label=["walk"])
 
 
-TWO = Recording([0, 1], ["a", "b"], [[0.5, 0.5], [1.0, 0.0]], ["walk", "sit"])
+TWO = cf.rows(
+    time=[0, 1], source=["a", "b"], probs=[[0.5, 0.5], [1.0, 0.0]], classes=["walk", "sit"]
+)
 
 
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: tune([]), "recordings is empty; give one per stream"),
-        (lambda: tune(Recording([], [], [], 2)), "recordings has no predictions; there is no"),
+        (lambda: tune([]), "data is empty; give one table or Rows per stream"),
+        (
+            lambda: tune(cf.rows(time=[], source=[], probs=[], classes=2)),
+            "rows have no predictions; there is no",
+        ),
         (lambda: tune(TWO, HMM), "filter is 'hmm'; it must be one of auto, sticky, dirichlet"),
         (lambda: tune(TWO), "reference is not given, and 'a' and 'b' have about as many predict"),
         (
@@ -169,7 +187,7 @@ TWO = Recording([0, 1], ["a", "b"], [[0.5, 0.5], [1.0, 0.0]], ["walk", "sit"])
         ),
         (
             lambda: tune([TWO, changed(TWO, classes=["sit", "walk"])]),
-            r"recordings\[1\] has the classes \['sit', 'walk'\], the first \['walk', 'sit'\]; give",
+            r"data has the classes \['sit', 'walk'\] in stream 1, the first has \['walk'",
         ),
         (
             lambda: tune(TWO, reference="a", every=0),
@@ -191,21 +209,23 @@ def test_errors_name_the_argument_and_the_remedy(call: Any, message: str) -> Non
 
 
 @pytest.mark.parametrize("kind", ["polars", "pandas", "pyarrow"])
-def test_a_dataframe_in_place_of_recordings(kind: str) -> None:
-    rec = Recording([0.0, 5.0], "weak", [[0.9, 0.1], [0.4, 0.6]], ["rest", "move"])
+def test_a_dataframe_in_place_of_rows(kind: str) -> None:
+    rec = cf.rows(
+        time=[0.0, 5.0], source="weak", probs=[[0.9, 0.1], [0.4, 0.6]], classes=["rest", "move"]
+    )
     (read,) = as_list(rec.to_table(kind))
     assert read.time.tolist() == rec.time.tolist()
     assert read.probs.tolist() == rec.probs.tolist()
     timeless = rec.to_table(kind)
     timeless = timeless.drop(columns="time") if kind == "pandas" else timeless.drop(["time"])
-    with pytest.raises(cf.ArgumentError, match=r"no column time.*; give recordings\(df, ...\) in"):
+    with pytest.raises(cf.ArgumentError, match=r"no column time.*: name it, columns="):
         cf.compare(timeless)
 
 
-def test_a_dataframe_with_other_names_is_tuned_as_its_recordings() -> None:
+def test_a_dataframe_with_other_names_is_tuned_as_its_rows() -> None:
     df = pl.read_csv("examples/one_classifier.csv").filter(pl.col("stream") == "ann")
     other = df.with_columns(pl.col("time") * 1000).rename({"time": "ts"})
     options: Any = {"columns": {"time": "ts"}, "unit": "ms"}
-    assert str(tune(other, **options)) == str(tune(cf.recordings(df)))
-    with pytest.raises(cf.ArgumentError, match=r"unit is 'ms'; .* recordings\(df, unit=\.\.\.\)"):
-        tune(cf.recordings(df), unit="ms")
+    assert str(tune(cf.rows(other, **options))) == str(tune(df))
+    with pytest.raises(cf.ArgumentError, match=r"unit is 'ms', but the rows are read already"):
+        cf.rows(cf.rows(df), unit="ms")

@@ -451,7 +451,7 @@ static PyGetSetDef sticky_properties[] = {
     {"probs", sticky_probs, NULL, "The current class probabilities, shape (K,).", NULL},
     {"_state", sticky_state, NULL, "The state: class probabilities without temperature, shape (K,).", NULL},
     {"prior", sticky_prior, NULL, "The classes' probabilities without any data, shape (K,).", NULL},
-    {"_prepared", sticky_prepared, NULL, "What the core computed of the settings; see embedded/export.py.", NULL},
+    {"_prepared", sticky_prepared, NULL, "What the core computed of the settings; see embedded/folder.py.", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
 

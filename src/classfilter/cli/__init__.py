@@ -9,6 +9,7 @@ from __future__ import annotations
 import signal
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -140,7 +141,7 @@ def filter_command(
 
     try:
         with table.open() as source, warnings_as_lines(table.name):
-            file = TableFile(source, settings.for_table(form))
+            file = TableFile(source, replace(settings.for_table(form), sort=sort))
             start = time.perf_counter()  # after the import of Polars
             check_classes(form, file.classes)
             if settings.tunes and (file.about_rows() or file.rows) > MAX_TUNED:
@@ -165,7 +166,6 @@ def filter_command(
                     result.suffix,
                     Chain.of(chain, smoothing=smooth or bool(lag)),
                     lag=0 if lag is None and not smooth else lag,
-                    sort=sort,
                     threads=threads,
                     progress=progress,
                 )

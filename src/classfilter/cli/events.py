@@ -10,10 +10,17 @@ from typing import Any, NamedTuple
 
 import click
 
-from ..engine import recordings_of
 from ..errors import ArgumentError
-from ..inputs import TableFormat, as_frame, classes_of_labels, read_table
-from ..pipeline import Chain, EventRule
+from ..events import EventRule
+from ..inputs import (
+    TableFormat,
+    as_frame,
+    classes_of_labels,
+    read_rows,
+    read_table,
+    rows_of_table,
+)
+from ..pipeline import Chain
 from .files import Input, check_out, input_options
 from .options import (
     EVENT_DURATION,
@@ -182,8 +189,9 @@ def events_command(
     tunes it, these are taken as they are. Of several labels at once, each is decided by itself, and
     events overlap.
     """
-    from ..engine import filtered_classes
-    from ..events import Events, event_format, events, write_events
+    from ..engine import events
+    from ..events import Events, event_format, write_events
+    from ..inputs import filtered_classes, filtered_format
 
     check_out(out, table, settings.config)
     check_smoothing(smooth, lag)
@@ -199,24 +207,30 @@ def events_command(
         EventRule(**rule.given)
         with table.open() as source, warnings_as_lines(table.name):
             df = read_table(source, columns=form.columns)
-            how: Any = {"columns": form.columns, "scores": form.scores, "unit": form.unit}
+            form = replace(form, sort=sort)
             if settings.default and filtered_classes(df.columns, form.scores)[0]:
                 if smooth:
                     name = "--smooth" if lag is None else "--lag"
                     raise click.UsageError(f"the rows are filtered already; leave out {name}")
-                found = events(df, rule.rule(None), sort=sort, **how)
+                filtered = filtered_format(df.columns, form.columns, form.scores, form.unit)
+                found = events(read_rows(df, replace(filtered, sort=sort)), rule.rule(None))
             else:
                 known = settings.for_table(form)
                 layout = known.layout(df.columns)
                 classes = layout.classes or classes_of_labels(as_frame(df), layout)
                 check_classes(form, classes)
-                chain = make_chain(settings, classes, lambda: recordings_of(df, known, sort))
+                chain = make_chain(
+                    settings,
+                    classes,
+                    lambda: rows_of_table(df, replace(known, sort=sort)).by_stream(),
+                )
                 if settings.tunes:
                     note = tuned_note(chain)
                     if "event_duration" not in settings.tuning and not rule.given:
                         note += "\nclassfilter: say how long an event lasts: --event-duration 5min"
                 decide = rule.rule(chain.smoother if smooth else chain)
-                found = events(df, chain, decide, smooth=smooth, lag=lag, sort=sort, **how)
+                rows = read_rows(df, replace(known, classes=classes))
+                found = events(rows, chain, decide, smooth=smooth, lag=lag)
         if "stream" not in found.columns:
             found = Events.from_table(found)
         write_events(found, out, start=start)

@@ -16,7 +16,7 @@ import click
 
 from ..errors import ArgumentError, Remedy
 from ..filters import DirichletFilter, MultiLabelFilter
-from ..inputs import PER_SECOND, SCORES, TableFormat, TimeWarning, matches
+from ..inputs import PER_SECOND, SCORES, OddRowsWarning, TableFormat, matches
 from ..inputs import duration as parse_duration
 from ..pipeline import Chain, load
 from ..support.types import Weights
@@ -350,7 +350,9 @@ def warnings_as_lines(path: Path | str) -> Iterator[None]:
             yield
     finally:  # before an error, which they may explain
         messages = [warning.message for warning in caught]
-        texts = [about(path, m.about) if isinstance(m, TimeWarning) else str(m) for m in messages]
+        texts = [
+            about(path, m.about) if isinstance(m, OddRowsWarning) else str(m) for m in messages
+        ]
         for text in dict.fromkeys(texts):
             click.echo(printable(f"classfilter: {text}"), err=True)
 
@@ -421,6 +423,9 @@ _REMEDIES = {
     Remedy.OR_SORT: "if they are of one stream, put the rows in order of time, or give --sort",
     Remedy.IF_STREAMS: "if the rows are of several streams, name the column: "
     "--columns stream=COLUMN",
+    Remedy.WHICH_STREAMS: "is there a column that tells the streams apart? Name it: "
+    "--columns stream=COLUMN",
+    Remedy.TIME_FORMAT: 'say how they are written: --time-format "%d.%m.%Y %H:%M:%S"',
     Remedy.OR_SOURCES: "if it has the classifiers of one stream: --columns source=COLUMN",
     Remedy.IF_LOGITS: "if these are logits, give --scores logits",
     Remedy.IF_PERCENT: "for percentages, give --scores percent",

@@ -8,9 +8,8 @@ from typing import Any
 import click
 import numpy as np
 
-from ..engine import Recording
 from ..errors import ArgumentError
-from ..inputs import REMEDY, TableFormat, file_suffix, parse_timestamp, per_second
+from ..inputs import REMEDY, Rows, TableFormat, file_suffix, parse_timestamp, per_second
 from ..support.atomic import atomic_write
 from ..support.types import Weights
 from .files import Input, check_out, input_options
@@ -70,7 +69,7 @@ def plot(
             with warnings_as_lines(table.name):
                 chain = make_chain(settings, rec.classes, lambda: streams)
         if chain is not None and P is None:
-            P = rec.run(chain)
+            P = chain.run(rec)
         rows = _between(rec, start, stop, per_second(form.unit))
         strong = None if chain is None else _strongest(rec, chain.beta)
         figure = overview(rec, P, rows=rows, strong=strong, zone=zone)
@@ -80,7 +79,7 @@ def plot(
         figure.savefig(file, format=suffix[1:])
 
 
-def _one_stream(streams: dict[Any, Recording], name: str | None) -> tuple[Any, Recording]:
+def _one_stream(streams: dict[Any, Rows], name: str | None) -> tuple[Any, Rows]:
     by_text = {str(key): (key, rec) for key, rec in streams.items()}
     if name is None and len(streams) == 1:
         return next(iter(streams.items()))
@@ -92,7 +91,7 @@ def _one_stream(streams: dict[Any, Recording], name: str | None) -> tuple[Any, R
     return by_text[name]
 
 
-def _filtered(df: Any, column: str, key: Any, rec: Recording) -> Any:
+def _filtered(df: Any, column: str, key: Any, rec: Rows) -> Any:
     """Return the columns f_<class> of one stream, as `filter` wrote them; None without any."""
     names = [f"f_{name}" for name in rec.classes]
     missing = [name for name in names if name not in df.columns]
@@ -107,7 +106,7 @@ def _filtered(df: Any, column: str, key: Any, rec: Recording) -> Any:
     return df.select(names).to_numpy()
 
 
-def _between(rec: Recording, start: str | None, stop: str | None, factor: float) -> slice:
+def _between(rec: Rows, start: str | None, stop: str | None, factor: float) -> slice:
     ends = [rec.time[0], rec.time[-1]] if len(rec) else [0.0, 0.0]
     for i, (option, text) in enumerate((("--from", start), ("--to", stop))):
         if text is not None:
@@ -121,7 +120,7 @@ def _between(rec: Recording, start: str | None, stop: str | None, factor: float)
     return slice(int(first), int(last))
 
 
-def _strongest(rec: Recording, beta: Weights) -> str | None:
+def _strongest(rec: Rows, beta: Weights) -> str | None:
     """Return the source with the largest weight, if there are others."""
     if not isinstance(beta, dict) or len(rec.sources) < 2:
         return None

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import click
 
+from ..events import EventRule
 from ..inputs import TableFormat
-from ..pipeline import Chain, EventRule
+from ..pipeline import Chain
 from ..support.atomic import check_not_input
 from ..support.standard import require_open
 from .events import RuleOptions, rule_options

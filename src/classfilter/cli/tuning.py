@@ -16,8 +16,16 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-from ..engine import Recording, recordings_of
-from ..inputs import SUFFIXES, TableFormat, TableInput, file_suffix, read_table, write_table
+from ..inputs import (
+    SUFFIXES,
+    Rows,
+    TableFormat,
+    TableInput,
+    file_suffix,
+    read_table,
+    rows_of_table,
+    write_table,
+)
 from ..pipeline import Chain, load
 from ..support.atomic import atomic_write
 from .files import TABLE, Input, check_out, input_options
@@ -225,15 +233,15 @@ def report(
 
 def read_streams(
     source: TableInput, form: TableFormat, sort: bool = False
-) -> tuple[Any, dict[Any, Recording]]:
-    """Return a file as a dataframe, and its recordings."""
+) -> tuple[Any, dict[Any, Rows]]:
+    """Return a file as a dataframe, and the rows of each stream."""
     df = read_table(source, columns=form.columns)
     check_classes(form, form.layout(df.columns).classes or ())
-    return df, recordings_of(df, form, sort)
+    return df, rows_of_table(df, replace(form, sort=sort)).by_stream()
 
 
 def make_chain(
-    settings: Settings, classes: tuple[str, ...], streams: Callable[[], dict[Any, Recording]]
+    settings: Settings, classes: tuple[str, ...], streams: Callable[[], dict[Any, Rows]]
 ) -> Chain:
     """Return the chain of the options or, where none makes it, what `tune` finds on streams."""
     if not settings.tunes:
@@ -275,7 +283,7 @@ def _require_sources(
     chain: Chain,
     reference: str | None,
     table: Input,
-    streams: dict[Any, Recording],
+    streams: dict[Any, Rows],
 ) -> None:
     """Raise if a file of settings is for other sources than a table has."""
     sources = dict.fromkeys(name for rec in streams.values() for name in rec.sources)
@@ -291,7 +299,7 @@ def _require_sources(
 @contextmanager
 def _work_on(
     table: Input, form: TableFormat, sort: bool, quiet: bool
-) -> Iterator[tuple[dict[Any, Recording], Callable[[float], None]]]:
+) -> Iterator[tuple[dict[Any, Rows], Callable[[float], None]]]:
     """Give a file's streams and a progress bar; warnings and errors become lines about the file."""
     console = Console(stderr=True, quiet=quiet)
     try:

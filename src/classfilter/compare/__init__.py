@@ -1,8 +1,8 @@
 """Filters compared on the same streams."""
 
 from ..support.imports import public
-from .compare import compare
 from .comparison import TITLES, Comparison, Measure, Row
+from .methods import compare
 
 __all__ = [
     "TITLES",

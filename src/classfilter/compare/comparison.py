@@ -174,7 +174,7 @@ class Comparison:
         height = max(map(len, columns)) - len(names)
         lines = []
         for i, name in enumerate([*[""] * height, *names], -height - len(names)):
-            line = name.ljust(first)
+            line = f"{name:<{first}}"
             for column, wide in zip(columns, widths, strict=True):
                 text, marked = column[i] if -i <= len(column) else ("", False)
                 line += " " * (1 + wide - len(text)) + (best(text) if marked else f" {text} ")

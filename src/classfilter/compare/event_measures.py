@@ -8,9 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import metrics
-from ..engine import Decoder, Recording, Rule, label_events, listed
+from ..engine import Decoder, Rule, label_events, listed
 from ..events import EventRule, ThresholdRule
 from ..filters import VoteFilter
+from ..inputs import Rows
 from ..support.types import Array, Floats, Ints
 
 METHODS = ("Raw", "Hold", "Tuned", "Tuned, smoothed")
@@ -54,7 +55,7 @@ class EventCounts(NamedTuple):
 
 
 def decide_all(
-    streams: Sequence[Recording],
+    streams: Sequence[Rows],
     probs: Mapping[str, Sequence[Array]],
     scores: Sequence[Any],
     rules: Mapping[str, Rule],
@@ -74,7 +75,7 @@ def decide_all(
     return counts
 
 
-def count_events(rec: Recording, P: Array, rule: Rule, score: Any = None) -> EventCounts:
+def count_events(rec: Rows, P: Array, rule: Rule, score: Any = None) -> EventCounts:
     """Return the counts of a stream, by its labels or, where none judge, by `score`."""
     decided = Decoder(rule, rec.classes, P.dtype).decide(rec.time, P)
     label = _rows(rec.time, decided.start, decided.end, decided.k)
@@ -88,7 +89,8 @@ def count_events(rec: Recording, P: Array, rule: Rule, score: Any = None) -> Eve
     if rec.label is None or (rec.label < 0).all():  # nothing judges it
         return EventCounts(0, 0, 0, 0, 0, 0, 0, 0, 0)
     labelled = rec.label >= 0
-    scored = metrics.event_scores(label_events(rec), listed(None, rec, decided), iou=IOU)
+    found_events = listed(rec.streams[0], rec.classes, decided)
+    scored = metrics.event_scores(label_events(rec), found_events, iou=IOU)
     late = scored.delay * scored.found if scored.found else 0.0
     right = float((label == rec.label)[labelled].sum())
     found = (float(scored.found), float(scored.true), float(scored.predicted), late)

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..engine import Recording
 from ..filters import EmaFilter, HoldFilter, MeanFilter, MultiLabelFilter, RawFilter
-from ..inputs import pairs
+from ..inputs import Rows, pairs
 from ..metrics import average_precision, mean_of_known
+from ..pipeline import Chain
 from ..support.types import Array, Floats, Weights
 from ..tuning import (
     HELD_BELOW,
@@ -25,21 +25,21 @@ from ..tuning import (
     Tuned,
     choose,
     count_predictions,
-    median_step,
     prepare,
+    step_of,
     tune,
 )
 from .comparison import Measure, Row
 from .row_measures import Counts, Scores, judge, last_of_each_time, measures
 
-Method = Callable[[Recording], Array]
+Method = Callable[[Rows], Array]
 """Returns the probability of each label, (T, L)."""
 ENTER, LEAVE = 0.5, 0.35
 """A label is on from the upper threshold until it is below the lower one."""
 
 
 def label_methods(
-    train: Sequence[Recording], reference: str, smoothed: str
+    train: Sequence[Rows], reference: str, smoothed: str
 ) -> dict[str, Callable[[], Method]]:
     """Return functions that tune each method on some streams; `smoothed` ends a smoother's name."""
     labels = train[0].classes
@@ -49,9 +49,9 @@ def label_methods(
 
     def baseline(filter_: Any, beta: Weights = 1.0) -> Callable[[], Method]:
         of_labels = MultiLabelFilter(labels, filter_)
-        return lambda: lambda rec: rec.run(of_labels, beta=beta)
+        return lambda: Chain(of_labels, beta=beta).run
 
-    def of_lanes(lanes: list[Recording], kind: Any) -> Tuned:
+    def of_lanes(lanes: list[Rows], kind: Any) -> Tuned:
         name = lanes[0].classes
         if name not in prepared:
             prepared[name] = prepare(lanes, reference, every=1)
@@ -69,7 +69,7 @@ def label_methods(
         "Threshold 0.5": lambda: lambda rec: (raw(rec) > 0.5).astype(np.float64),
         f"Thresholds {ENTER}/{LEAVE}": lambda: lambda rec: two_thresholds(raw(rec)),
         f"Mean of {WINDOW}": baseline(MeanFilter(2, WINDOW)),
-        "Ema": baseline(EmaFilter(2, 0.9 ** (1 / median_step(train)))),
+        "Ema": baseline(EmaFilter(2, 0.9 ** (1 / step_of(train)))),
     }
     if len(sources) > 1:
         methods["Hold"] = baseline(HoldFilter(2), held)
@@ -94,7 +94,7 @@ def two_thresholds(P: Floats) -> Floats:
     return np.where(last >= 0, on, False).astype(np.float64)
 
 
-def judge_labels(streams: Sequence[Recording], reference: str) -> list[list[Scores]] | None:
+def judge_labels(streams: Sequence[Rows], reference: str) -> list[list[Scores]] | None:
     """Return the scores of each stream and label; None if there is too little of all labels.
 
     A label with too little data has scores of no rows.
@@ -116,7 +116,7 @@ def judge_labels(streams: Sequence[Recording], reference: str) -> list[list[Scor
 def label_row(
     name: str,
     smoothed: bool,
-    streams: Sequence[Recording],
+    streams: Sequence[Rows],
     probs: Sequence[Array],
     scores: Sequence[Any],
     sets: NDArray[np.intp],
@@ -182,7 +182,7 @@ def _mean(of_labels: Floats) -> Floats:
     return mean
 
 
-def _counts(rec: Recording, P: Array, scores: Sequence[Scores] | None) -> Counts:
+def _counts(rec: Rows, P: Array, scores: Sequence[Scores] | None) -> Counts:
     """Return the sums of one stream, those of each label on the first axis."""
     each = [
         Counts.of(rec.lane(label), pairs(np.asarray(P[:, k], np.float64)), of_label)
@@ -192,7 +192,7 @@ def _counts(rec: Recording, P: Array, scores: Sequence[Scores] | None) -> Counts
     return Counts(*(np.array(column) for column in zip(*each, strict=True)))  # type: ignore[arg-type]
 
 
-def _average_precision(streams: Sequence[Recording], probs: Sequence[Array], k: int) -> float:
+def _average_precision(streams: Sequence[Rows], probs: Sequence[Array], k: int) -> float:
     """Return the average precision of one label, over all streams."""
     true, scores = [], []
     for rec, P in zip(streams, probs, strict=True):

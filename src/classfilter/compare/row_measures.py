@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import metrics
-from ..engine import Recording
+from ..inputs import Rows
 from ..metrics import BINS
 from ..support.types import Array, Floats, Ints
-from ..tuning import Criterion, prepare
+from ..tuning import GAP, Criterion, prepare
 from .comparison import Measure
 
 PERCENT = (2.5, 97.5)
@@ -27,7 +27,7 @@ class Scores(NamedTuple):
     of_class: Floats
 
 
-def judge(streams: Sequence[Recording], reference: str) -> list[Scores] | None:
+def judge(streams: Sequence[Rows], reference: str) -> list[Scores] | None:
     """Return the scores of each stream, by the criterion of `tune`; None if there is too little."""
     prepared = prepare(streams, reference, every=1, min_predictions=2)
     if prepared is None:
@@ -57,7 +57,7 @@ class Counts(NamedTuple):
     changes: float
 
     @classmethod
-    def of(cls, rec: Recording, P: Array, scores: Scores | None) -> Counts:
+    def of(cls, rec: Rows, P: Array, scores: Scores | None) -> Counts:
         """Count by the labels, or where there are none in any stream, by later predictions."""
         K, agreement, judged = len(rec.classes), 0.0, 0
         if scores is not None:
@@ -67,7 +67,9 @@ class Counts(NamedTuple):
         time, P = rec.time[last], np.asarray(P, np.float64)[last]
         y = np.full(len(rec), -1)[last] if rec.label is None else rec.label[last]
         labelled = int((y >= 0).sum())
-        switches, hours = metrics.count_switches(P, time, y if scores is None else None)
+        switches, hours = metrics.count_switches(
+            P, time, y if scores is None else None, GAP * rec.step
+        )
         counts = (np.zeros((K, K)), 0.0, np.zeros(BINS), 0.0, 0.0)
         delay = metrics.Delay(0.0, 0.0, 0.0, 0)
         if labelled:
@@ -127,7 +129,7 @@ def values(columns: Mapping[str, Floats], sets: NDArray[np.intp]) -> dict[str, F
         }
 
 
-def last_of_each_time(rec: Recording) -> NDArray[np.bool_]:
+def last_of_each_time(rec: Rows) -> NDArray[np.bool_]:
     """Say for each row whether it is the last of its time."""
     last: NDArray[np.bool_] = np.append(np.diff(rec.time) > 0, True)
     return last

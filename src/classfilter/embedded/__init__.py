@@ -1,8 +1,8 @@
 """A filter as C files for firmware, and the log of a device compared with Python."""
 
-from .export import export
+from .device_log import verify
+from .folder import export
 from .json import prepared, to_json
-from .verify import verify
 
 __all__ = [
     "export",

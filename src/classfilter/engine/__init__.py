@@ -11,8 +11,6 @@ from .decide import (
     chain_and_rule,
     events,
     events_of,
-    filtered_classes,
-    filtered_format,
     label_events,
     listed,
 )
@@ -21,9 +19,7 @@ from .label_policy import least_certain, most_contradicted, sees_one_label
 from .lagged_events import LaggedEvents, checked_lag
 from .live_events import Confirmed, Known, LiveEvents
 from .packed import REMEDY, StreamRow, pack, unpack
-from .recording import Recording
-from .recordings import recordings, recordings_of, streams_of
-from .rows import group_and_sort, update_stream_of
+from .rows import update_stream_of
 from .streams import Columns, StreamTable
 from .tables import (
     BatchFilter,
@@ -32,6 +28,7 @@ from .tables import (
     filter_table,
     filter_to,
     format_for,
+    rows_for,
     smooth_table,
 )
 from .tracker import Tracker
@@ -51,7 +48,6 @@ __all__ = [
     "Known",
     "LaggedEvents",
     "LiveEvents",
-    "Recording",
     "Rule",
     "StreamRow",
     "StreamTable",
@@ -66,25 +62,20 @@ __all__ = [
     "filter_file",
     "filter_table",
     "filter_to",
-    "filtered_classes",
-    "filtered_format",
     "format_for",
-    "group_and_sort",
     "label_events",
     "least_certain",
     "listed",
     "most_contradicted",
     "pack",
-    "recordings",
-    "recordings_of",
+    "rows_for",
     "sees_one_label",
     "smooth_rows",
     "smooth_table",
     "store",
-    "streams_of",
     "unpack",
     "update_stream_of",
 ]
 
-public(Bank, Recording, Tracker)
+public(Bank, Tracker)
 public(Filtered, module=__name__)

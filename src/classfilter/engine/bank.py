@@ -16,14 +16,13 @@ from ..filters import (
     StreamRows,
     StreamRunner,
     pack_state,
-    stable_argsort,
     unpack_state,
 )
 from ..inputs import for_filter, predictions
 from ..pipeline import DEFAULT_SOURCE, Chain
-from ..support.arrays import as_plain
+from ..support.arrays import as_plain, stable_argsort
 from ..support.types import Array, Confidence
-from ..support.validation import factorize, source_names
+from ..support.validation import source_codes
 from . import store
 from .lock import new_lock
 from .streams import Columns
@@ -201,7 +200,7 @@ class Bank(Generic[FilterType]):
             rows = probs if plain else for_filter(probs, self.classes, confidence)
             return rows, 1.0 if beta is None else beta
         chain, how = self._chain, {"independent": self._independent}
-        rows, hard = predictions(probs, chain._names, confidence, **how)
+        rows, one_hot = predictions(probs, chain._names, confidence, **how)
         if source is None:
             if len(chain.sources) > 1:
                 raise ValueError(
@@ -209,12 +208,12 @@ class Bank(Generic[FilterType]):
                     "the source of each row, or one for all"
                 )
             source = chain.sources[0] if chain.sources else DEFAULT_SOURCE
-        names = factorize(source_names(source, len(rows)).tolist())
+        names = source_codes(source, len(rows))
         if len(names.codes) != len(rows):
             raise ValueError(
                 f"source has {len(names.codes)} entries, but probs has {len(rows)} rows"
             )
-        observed, weights = chain.observe_rows(names, rows, hard)
+        observed, weights = chain.observe_rows(names, rows, one_hot)
         return observed, weights if beta is None else beta
 
     def run(

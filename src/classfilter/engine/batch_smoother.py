@@ -10,23 +10,21 @@ from typing import Any
 import numpy as np
 
 from ..filters import check_smoother, pack_state, smooth_streams
-from ..inputs import TableRows, naming_streams
+from ..inputs import Rows, order_of
 from ..pipeline import Chain
 from ..support.types import Array, Ints
 from .lag import Block, lag_smoother
-from .rows import group_and_sort
 from .streams import StreamTable
 
 
-def smooth_rows(
-    chain: Chain, rows: TableRows, *, lag: int | None = None, sort: bool = False
-) -> Array:
+def smooth_rows(chain: Chain, rows: Rows, *, lag: int | None = None) -> Array:
     """Smooth every stream of a table separately, (T, K), in the filter's order of classes."""
     fresh = check_smoother(chain.filter())
-    with naming_streams(rows):
-        order, dt = group_and_sort(rows.time, rows.stream.codes, sort, kind=rows.time_kind)
-    probs, weights = chain.observe_rows(rows.source, rows.probs, rows.hard, rows.classes)
-    counts = np.bincount(rows.stream.codes, minlength=len(rows.stream.categories))
+    order, dt = order_of(rows)
+    probs, weights = chain.observe_rows(
+        rows.factorized_sources, rows.probs, rows.one_hot, rows.classes
+    )
+    counts = np.bincount(rows.stream, minlength=len(rows.streams))
     smoothed = np.empty(probs.shape[:2], fresh.dtype)
     smoothed[order] = smooth_streams(fresh, probs[order], weights[order], dt, counts, lag)
     return smoothed
@@ -59,19 +57,20 @@ class BatchSmoother:
         """Return the number of streams that are not over."""
         return len(self._table)
 
-    def push(self, rows: TableRows, unfinished: Container[Any] | None = None) -> list[Array]:
+    def push(self, rows: Rows, unfinished: Container[Any] | None = None) -> list[Array]:
         """Take a table; return the results of the tables that are complete now, in order.
 
         `unfinished` are the streams with rows in later tables, if there are no `counts`.
         """
-        names, codes, table = rows.stream.categories, rows.stream.codes, self._table
+        names, codes, table = rows.streams, rows.stream, self._table
         new = [name for name in names if name not in table.slots]
         table.slots.update(zip(new, table.reserve(len(new)), strict=True))
         slots = np.array([table.slots[name] for name in names], np.intp)
         times = table.columns.times
-        with naming_streams(rows):
-            order, dt = group_and_sort(rows.time, codes, last=times[slots], kind=rows.time_kind)
-        probs, weights = self._chain.observe_rows(rows.source, rows.probs, rows.hard, rows.classes)
+        order, dt = order_of(rows, times[slots])
+        probs, weights = self._chain.observe_rows(
+            rows.factorized_sources, rows.probs, rows.one_hot, rows.classes
+        )
         self._tables.append(_Results(self._rows, np.empty(probs.shape[:2], self._dtype)))
         counts = np.bincount(codes, minlength=len(names))
         over = self._ended(dict(zip(names, counts, strict=True)), unfinished)

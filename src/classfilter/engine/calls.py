@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from ..inputs import Rows
 from ..pipeline import from_builtin, to_builtin
 from ..policy import Policy
 from ..support.types import Array
-from ..support.validation import Factorized
 from .label_policy import least_certain, most_contradicted
 from .rows import Taken
 from .store import finite
@@ -76,17 +76,15 @@ class Calls:
 def calls_after(
     before: list[Any],
     new: Callable[[], Calls],
-    stream: Factorized,
-    source: Factorized,
-    time: Array,
+    rows: Rows,
     observed: Array,
     taken: Taken,
 ) -> Array:
     """Return what the policy knows of each stream after many rows; `before` stays as it is."""
     after = np.full(len(before), None, object)
-    called = [source.categories[code] for code in source.codes.tolist()]
+    called = [rows.sources[code] for code in rows.source.tolist()]
     dt, begins = taken.dt.tolist(), taken.begins.tolist()
-    for row, (i, at) in enumerate(zip(stream.codes.tolist(), time.tolist(), strict=True)):
+    for row, (i, at) in enumerate(zip(rows.stream.tolist(), rows.time.tolist(), strict=True)):
         if begins[row]:
             after[i] = new()
         elif after[i] is None:

@@ -13,12 +13,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import _core
-from ..filters import stable_argsort, unpack_state
-from ..metrics import aligned
+from ..filters import unpack_state
 from ..pipeline import Chain, Expected
+from ..support.arrays import stable_argsort
 from ..support.html import block, table
+from ..support.text import aligned
 from ..support.types import Array, Floats, Ints
-from ..support.validation import Factorized, factorize
+from ..support.validation import Factorized
 
 FACTOR, LEAST = 4.0, 30.0
 """So many times the longest that is usual, and so many usual intervals, are not usual."""
@@ -358,12 +359,12 @@ def count_recordings(
     """Count recordings, one after the other; yield the number of the recording and the time."""
     for number, rec in enumerate(recordings):
         columns = [rec.classes.index(str(name)) for name in counts.chain.classes]
-        estimates, probs = rec.run(counts.chain)[:, columns], rec.probs[:, columns]
+        estimates, probs = counts.chain.run(rec)[:, columns], rec.probs[:, columns]
         before = np.append(-1, estimates.argmax(axis=1)[:-1])
         dt = np.where(np.arange(len(rec)) > 0, rec.dt, 0.0)
         for start in range(0, len(rec), ROWS_AT_ONCE):
             at = slice(start, start + ROWS_AT_ONCE)
-            source = factorize(rec.source[at].tolist())
+            source = Factorized(rec.source[at], list(rec.sources))
             counts.count_rows(source, probs[at], before[at], rec.time[at], dt[at])
             yield number, float(rec.time[at][-1])
 

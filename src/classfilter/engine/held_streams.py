@@ -11,13 +11,12 @@ from typing import Any, Self
 import numpy as np
 
 from ..errors import ArgumentError
-from ..events import Event
+from ..events import Event, Events
 from ..filters import Filter, StreamRunner, pack_state, unpack_state
 from ..inputs import LARGEST_SECONDS, TimeScale, parse_timestamp, per_second, seconds
 from ..pipeline import Chain
 from ..support.atomic import remove_drafts
-from ..support.imports import public_name
-from ..support.types import NUMBER, Array, Floats
+from ..support.types import Array, Floats, is_number
 from . import live_events, store
 from .calls import Calls
 from .health import Health, SourceCounts
@@ -69,7 +68,7 @@ class TimeUnit:
     def seconds(self, time: Any) -> float:
         """Return one time as a number; NaN if it is missing."""
         try:
-            if isinstance(time, NUMBER) and not isinstance(time, bool):
+            if is_number(time):
                 return float(time) / self._factor
             if isinstance(time, np.generic) and time.dtype.kind in "mM":
                 return math.nan if np.isnat(time) else float(seconds(np.array([time]))[0])
@@ -83,7 +82,7 @@ class TimeUnit:
 
     def look_at(self, time: Any, at: float) -> None:
         """Look at the time of a row that begins a stream, as it was given and in seconds."""
-        if LARGEST_SECONDS < abs(at) < math.inf and isinstance(time, NUMBER):
+        if LARGEST_SECONDS < abs(at) < math.inf and is_number(time):
             self.look(np.array([at]))
 
     def look(self, times: Floats) -> None:
@@ -242,8 +241,7 @@ class HeldStreams:
         """
         live = self._require_events()
         found = [live.event(stream, event) for stream, event in self._pop_confirmed(live)]
-        events: list[Event] = public_name("Events")(found)
-        return events
+        return Events(found)
 
     def _pop_confirmed(self, live: LiveEvents) -> list[tuple[Any, Confirmed]]:
         """Return what was confirmed since the last call, with the streams."""

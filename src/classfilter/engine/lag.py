@@ -18,11 +18,11 @@ from ..filters import (
     dirichlet_rows,
     in_double,
     pack_state,
-    stable_argsort,
     sticky_rows,
     untempered,
 )
 from ..inputs import pairs
+from ..support.arrays import stable_argsort
 from ..support.types import Array, Bools, Floats, Ints
 
 

@@ -10,10 +10,11 @@ import numpy as np
 
 from ..errors import ArgumentError
 from ..filters import Smoother, StreamRunner, check_lag, check_smoother, pack_state
+from ..inputs import Rows
 from ..pipeline import Chain
 from ..support.types import Array, Floats, Ints
 from .lag import Block, HeldRows, lag_smoother
-from .live_events import Known, LiveEvents, RowSeen, RowsSeen, event_rows
+from .live_events import Known, LiveEvents, RowSeen, event_rows
 from .rows import Taken
 
 _HEAD = struct.Struct("<QQ")
@@ -24,7 +25,7 @@ MAX_OFF = 0.0501
 """How far from 1 the sum of a row may be: what a filter takes, and a little for rounding."""
 
 
-class Rows(NamedTuple):
+class RowsForLag(NamedTuple):
     """Rows of several streams, as the smoother gets them; grouped by stream, numbered from 0."""
 
     stream: Ints
@@ -94,7 +95,7 @@ class LaggedRule:
         return self._packed(StreamState(later, times[done:], rule)), tuple(events)
 
     def push(
-        self, states: Sequence[bytes], rows: Rows, over: Ints = _NONE
+        self, states: Sequence[bytes], rows: RowsForLag, over: Ints = _NONE
     ) -> list[tuple[bytes, Columns]]:
         """Take rows of streams: the new state of each, and its events that are final by now.
 
@@ -125,7 +126,7 @@ class LaggedRule:
     def finish(self, state: bytes) -> Columns:
         """End the stream: its last events as columns."""
         shape = (0, len(self._filter.classes))
-        none = Rows(_NONE, np.empty(0), np.empty(shape), np.empty(0), np.empty(0))
+        none = RowsForLag(_NONE, np.empty(0), np.empty(shape), np.empty(0), np.empty(0))
         [(state, events)] = self.push([state], none, np.zeros(1, np.intp))
         last = self._rule.finish(self._unpacked(state).rule)
         return tuple(np.concatenate(pair) for pair in zip(events, last, strict=True))
@@ -220,21 +221,21 @@ class LaggedEvents(LiveEvents):
         state, events = self.core.update(known[0], at, probs, weight, dt)
         return Known(state, (*known[1], *event_rows(events)) if events else known[1])
 
-    def after(
-        self, before: Sequence[Any], streams: Ints, time: Floats, taken: Taken, rows: RowsSeen
-    ) -> Array:
+    def after(self, before: Sequence[Any], rows: Rows, taken: Taken) -> Array:
         """Return what is known of each stream after many rows; `before` stays as it is."""
-        probs, weight = self._smoother.observe_rows(*rows)
-        order = np.argsort(streams, kind="stable")
-        owner, begins = streams[order], taken.begins[order]
+        probs, weight = self._smoother.observe_rows(
+            rows.factorized_sources, rows.probs, rows.one_hot
+        )
+        order = np.argsort(rows.stream, kind="stable")
+        owner, begins = rows.stream[order], taken.begins[order]
         # A part is the rows of a stream from where it begins, or goes on, to where it begins anew.
         first = (np.diff(owner, prepend=-1) != 0) | begins
         owners, anew = owner[first].tolist(), begins[first].tolist()
         states = [
             self.core.start() if new else before[i][0] for i, new in zip(owners, anew, strict=True)
         ]
-        columns = (x[order] for x in (time, probs, weight, taken.dt))
-        results = self.core.push(states, Rows(np.cumsum(first) - 1, *columns))
+        columns = (x[order] for x in (rows.time, probs, weight, taken.dt))
+        results = self.core.push(states, RowsForLag(np.cumsum(first) - 1, *columns))
         after = np.full(len(before), None, object)
         for i, new, (state, events) in zip(owners, anew, results, strict=True):
             known = before[i] if after[i] is None else after[i]

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ..events import Event
+from ..inputs import Rows
 from ..pipeline import Chain
-from ..support.types import Array, Bools, Floats, Ints
-from ..support.validation import Factorized
+from ..support.types import Array
 
 if TYPE_CHECKING:
     from .rows import Taken
@@ -34,10 +34,6 @@ class RowSeen(NamedTuple):
 
     prediction: tuple[Any, ...]
     dt: float
-
-
-RowsSeen = tuple[Factorized, Floats, Bools]
-"""The sources of rows, and their predictions as they came: `Predictions`."""
 
 
 class LiveEvents:
@@ -98,19 +94,17 @@ class LiveEvents:
         state, events = self.core.update(known[0], at, estimate)
         return Known(state, known[1] + events)
 
-    def after(
-        self, before: Sequence[Any], streams: Ints, time: Floats, taken: Taken, _rows: RowsSeen
-    ) -> Array:
+    def after(self, before: Sequence[Any], rows: Rows, taken: Taken) -> Array:
         """Return what is known of each stream after many rows; `before` stays as it is."""
         after = np.full(len(before), None, object)
-        order = np.argsort(streams, kind="stable")
-        starts = np.flatnonzero(np.diff(streams[order], prepend=-1) | taken.begins[order])
-        for rows in np.split(order, starts[1:]):
-            i = int(streams[rows[0]])
+        order = np.argsort(rows.stream, kind="stable")
+        starts = np.flatnonzero(np.diff(rows.stream[order], prepend=-1) | taken.begins[order])
+        for part in np.split(order, starts[1:]):
+            i = int(rows.stream[part[0]])
             known = before[i] if after[i] is None else after[i]
-            if known is None or taken.begins[rows[0]]:
+            if known is None or taken.begins[part[0]]:
                 known = self.anew(known)
-            state, *columns = self.core.run(known[0], time[rows], taken.estimates[rows])
+            state, *columns = self.core.run(known[0], rows.time[part], taken.estimates[part])
             after[i] = Known(state, (*known[1], *event_rows(columns)))
         return after
 

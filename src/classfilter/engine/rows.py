@@ -11,18 +11,13 @@ from numpy.typing import ArrayLike
 
 from .. import _core
 from ..errors import ArgumentError, Remedy, RowError
-from ..filters import StreamRows, StreamRunner, pack_state, stable_argsort, unpack_state
-from ..inputs import Predictions, TimeKind, predictions, read_times
+from ..filters import StreamRows, StreamRunner, pack_state, unpack_state
+from ..inputs import Rows, order_of, predictions, read_times
 from ..pipeline import DEFAULT_SOURCE, corrected
 from ..support.types import Array, Confidence, Floats, Ints
-from ..support.validation import Factorized, factorize
+from ..support.validation import factorize
 from .health import SourceCounts
 from .streams import StreamTable, check_name
-
-LONGEST_STEP = 1e30
-"""The largest time between two rows that a filter takes."""
-
-NUMBERS = TimeKind()
 
 UpdateStream = Callable[..., "Array | None"]
 
@@ -84,33 +79,31 @@ class Taken(NamedTuple):
 def take_many(
     table: StreamTable,
     runner: StreamRunner,
-    streams: Factorized,
-    time: Floats,
+    rows: Rows,
     observed: tuple[Floats, Floats],
     *,
     held: Ints | None = None,
-    sort: bool | None = False,
+    live: bool = False,
     threads: int | None = None,
     note: Callable[[Taken], dict[str, Array]] | None = None,
     look: Callable[[Floats], None] | None = None,
-    kind: TimeKind = NUMBERS,
 ) -> Taken:
     """Take many rows, in their order: each stream's state and time follow, all at once.
 
-    The table's clock is left to the caller. At an error nothing changes. `held` are the streams'
-    slots, where they are looked up already. With `sort`, the rows of
-    a stream come in any order of time; None is for live rows, which nobody can sort. `note` gets
-    the results before the table does, and returns what else the table keeps of each stream. `look`
-    gets the times with which streams begin, before anything changes. `kind` is what the times were.
+    The table's clock is left to the caller. At an error nothing changes. `observed` has the
+    predictions as the filter gets them, and their weights. `held` are the streams' slots, where
+    they are looked up already. Errors of `live` rows name the stream: nobody can sort them. `note`
+    gets the results before the table does, and returns what else the table keeps of each stream.
+    `look` gets the times with which streams begin, before anything changes.
     """
-    names = streams.categories
+    names, time = rows.streams, rows.time
     slots = table.slots_of(names) if held is None else held.copy()
     try:
-        order, dt, begins, starts = _grouped(table, streams, slots, time, bool(sort), kind)
+        order, dt, begins, starts = _grouped(table, rows, slots)
     except RowError as error:
-        late = error.argument == "time" and sort is None
-        raise of_stream(error, streams) if late else error from None
-    owner, goes_on = streams.codes[order[starts]], ~begins[order[starts]]
+        late = error.argument == "time" and live
+        raise of_stream(error, rows) if late else error from None
+    owner, goes_on = rows.stream[order[starts]], ~begins[order[starts]]
     counts = np.diff(np.append(starts, len(order)))
     dtype = table.start.dtype
     probs, beta, steps = (np.ascontiguousarray(x, dtype) for x in (*observed, dt))
@@ -127,8 +120,8 @@ def take_many(
         old = slots.copy()
         slots[who[moved]] = list(new.values())  # they have the state of a stream that begins
         where = np.where(goes_on, old[owner], slots[owner])
-        rows = StreamRows(probs, beta, steps, order, counts, where)
-        after = runner.run(table.columns.states, rows, estimates, threads)
+        grouped = StreamRows(probs, beta, steps, order, counts, where)
+        after = runner.run(table.columns.states, grouped, estimates, threads)
         taken = Taken(estimates, dt, begins, slots)
         kept = {} if note is None else {key: x[who] for key, x in note(taken).items()}
         ends = order[starts[final] + counts[final] - 1]
@@ -139,9 +132,7 @@ def take_many(
     return taken
 
 
-def _grouped(
-    table: StreamTable, streams: Factorized, slots: Ints, time: Floats, sort: bool, kind: TimeKind
-) -> tuple[Ints, Floats, Array, Ints]:
+def _grouped(table: StreamTable, rows: Rows, slots: Ints) -> tuple[Ints, Floats, Array, Ints]:
     """Return the rows grouped by stream, their time steps, which rows begin a stream, and groups.
 
     A group is the rows of a stream from where it begins, or goes on, to where it begins anew; it is
@@ -150,10 +141,10 @@ def _grouped(
     known = slots >= 0
     last = np.full(len(slots), np.nan)
     last[known] = table.columns.times[slots[known]]
-    order, gaps = group_and_sort(time, streams.codes, sort, last, kind)
-    grouped = streams.codes[order]
+    order, gaps = order_of(rows, last)
+    grouped = rows.stream[order]
     first = np.diff(grouped, prepend=-1) != 0
-    _check_jumps(table, streams, time, order, gaps, first)
+    _check_jumps(table, rows, order, gaps, first)
     anew = gaps > table.span
     start = anew | (first & ~known[grouped])
     gaps[start] = 0.0
@@ -162,63 +153,13 @@ def _grouped(
     return order, dt, begins, np.flatnonzero(first | anew)
 
 
-def group_and_sort(
-    time: Floats,
-    stream: Ints,
-    sort: bool = False,
-    last: Floats | None = None,
-    kind: TimeKind = NUMBERS,
-) -> tuple[Ints, Floats]:
-    """Return the rows grouped by stream, in order of time, and their time since the row before.
-
-    `last` is the time of each stream's row before the first one here, NaN where there is none.
-    `kind` is what the times were, as errors show them.
-    """
-    order: Ints = np.lexsort((time, stream)) if sort else stable_argsort(stream)
-    t, which = time[order], stream[order]
-    before = np.concatenate([t[:1], t[:-1]])
-    first = np.flatnonzero(np.diff(which, prepend=-1))
-    before[first] = t[first]
-    if last is not None:
-        known = first[~np.isnan(last[which[first]])]
-        before[known] = last[which[known]]
-    with np.errstate(over="ignore"):
-        dt: Floats = t - before
-    wrong = (dt < 0) | (dt > LONGEST_STEP)
-    if np.any(wrong):
-        at = min(np.flatnonzero(wrong), key=lambda i: order[i])
-        raise _order_error(float(t[at]), float(before[at]), int(order[at]), kind)
-    return order, dt
-
-
-def _order_error(time: float, before: float, row: int, kind: TimeKind) -> RowError:
-    """Return the error of a row whose time is not after that of the row before it."""
-    back = time < before
-    shown, other = "{}", repr(before)
-    if kind.text(time) != kind.text(before) and kind.kind == "date":
-        shown, other = kind.text(time), kind.text(before)
-    hints: tuple[str, ...] = ()
-    if kind.kind == "date" and kind.zone is None and 0 < before - time <= 3600:
-        hints = ("if clocks were set back then, give dates with their offset, such as +02:00",)
-    return RowError(
-        "time",
-        time,
-        f"is {shown}, {'before' if back else 'too long after'} {other}, that of the row before it",
-        remedy=Remedy.SORT if back else "leave the row out",
-        row=row,
-        hints=hints,
-    )
-
-
-def _check_jumps(
-    table: StreamTable, streams: Factorized, time: Floats, order: Ints, gaps: Floats, first: Array
-) -> None:
+def _check_jumps(table: StreamTable, rows: Rows, order: Ints, gaps: Floats, first: Array) -> None:
     """Raise for the first row that is too far ahead, unless the table waits for such a time."""
     if table.max_jump is None:
         return
     for i in sorted(np.flatnonzero(gaps > table.max_jump).tolist(), key=lambda i: int(order[i])):
         row = int(order[i])
-        name = streams.categories[streams.codes[row]]
+        name, time = rows.streams[rows.stream[row]], rows.time
         last = float(table.columns.times[table.slots[name]] if first[i] else time[order[i - 1]])
         if first[i] and table.confirms(name, float(time[row])):
             continue
@@ -237,8 +178,8 @@ def take_rows(
     unit: str | None = None,
     *,
     independent: bool = False,
-) -> tuple[list[Any], Floats, TimeKind, Factorized, Predictions]:
-    """Return the streams, times, their kind, sources and predictions of rows, checked."""
+) -> tuple[Rows, list[Any]]:
+    """Return rows of streams, checked, and the name of the stream of each."""
     if streams is None:
         remedy = "let a tracker give each object an id first: without one, tracker_id is None"
         raise ArgumentError("streams", None, rule="every row needs the name of its stream",
@@ -249,17 +190,30 @@ def take_rows(
     if sources is None or isinstance(sources, str):
         sources = [sources or DEFAULT_SOURCE] * len(names)
     cells = [DEFAULT_SOURCE if name is None else str(name) for name in np.asarray(sources, object)]
-    source = factorize(cells)
-    rows = predictions(probs, classes, confidence, independent=independent)
-    for label, count in {"times": len(t), "sources": len(cells), "probs": len(rows.hard)}.items():
+    outputs = predictions(probs, classes, confidence, independent=independent)
+    counts = {"times": len(t), "sources": len(cells), "probs": len(outputs.one_hot)}
+    for label, count in counts.items():
         if count != len(names):
             raise ValueError(f"{label} has {count} rows, streams {len(names)}; give one per row")
-    return names, t, kind, source, rows
+    stream, source = factorize(names), factorize(cells)
+    rows = Rows(
+        time=t,
+        stream=stream.codes,
+        streams=tuple(stream.categories),
+        source=source.codes,
+        sources=tuple(source.categories),
+        probs=outputs.probs,
+        one_hot=outputs.one_hot,
+        classes=classes,
+        independent=independent,
+        time_kind=kind,
+    )
+    return rows, names
 
 
-def of_stream(error: RowError, streams: Factorized) -> RowError:
+def of_stream(error: RowError, rows: Rows) -> RowError:
     """Return the error of a row's time with the name of its stream, and without sorting."""
-    name = streams.categories[streams.codes[error.row or 0]]
+    name = rows.streams[rows.stream[error.row or 0]]
     problem = f"{error.problem} of stream {name!r}"
     remedy = "give the rows of a stream in order of time"
     changes = {} if error.remedy is not Remedy.SORT else {"remedy": remedy}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections import deque
 from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from itertools import chain as in_turn
 from itertools import compress
@@ -18,25 +19,27 @@ from ..filters import Filter, StreamRunner, check_lag, pack_state
 from ..inputs import (
     TEXT,
     Layout,
+    Rows,
     TableFile,
     TableFormat,
     TableInput,
-    TableRows,
     TimeScale,
     as_frame,
+    as_rows,
     file_suffix,
     interleaved,
+    is_read,
     kind_of,
     most_probable,
     names_on,
     naming_file,
-    naming_streams,
     read_rows,
     reading,
     result_columns,
     sink,
     table_of,
-    warn_of_streams,
+    warn_of,
+    warn_of_odd_rows,
 )
 from ..pipeline import Chain, Channels
 from ..support.atomic import atomic_write, check_not_input, syncing
@@ -93,18 +96,15 @@ class BatchFilter:
         """Return the number of streams so far."""
         return len(self._table)
 
-    def run(self, rows: TableRows, *, sort: bool = False) -> Array:
-        """Filter the rows of a table, (T, K), in the filter's order of classes.
+    def run(self, rows: Rows) -> Array:
+        """Filter some rows, (T, K), in the filter's order of classes.
 
-        With `sort`, the rows of a stream come in any order of time within the table. At an error
-        nothing changes.
+        At an error nothing changes.
         """
-        observed = self._chain.observe_rows(rows.source, rows.probs, rows.hard, rows.classes)
-        with naming_streams(rows):
-            taken = take_many(
-                self._table, self._runner, rows.stream, rows.time, observed,
-                sort=sort, threads=self._threads, kind=rows.time_kind,
-            )  # fmt: skip
+        observed = self._chain.observe_rows(
+            rows.factorized_sources, rows.probs, rows.one_hot, rows.classes
+        )
+        taken = take_many(self._table, self._runner, rows, observed, threads=self._threads)
         return taken.estimates
 
     def keep(self, stream: Any) -> None:
@@ -121,13 +121,8 @@ def filter_file(
     beta: Weights | None = None,
     channel: Channels | None = None,
     lag: int | None = 0,
-    sort: bool = False,
     threads: int | None = None,
     progress: Callable[[int], Any] | None = None,
-    columns: Mapping[str, str] | None = None,
-    scores: str = "probabilities",
-    unit: str | None = None,
-    separator: str | None = None,
 ) -> Filtered:
     r"""Filter every stream of a file separately, and write the rows with the results.
 
@@ -145,16 +140,13 @@ def filter_file(
     lag : int, default 0
         Smooth: how many later rows of its stream each result uses; None for all of them, with the
         whole file in memory. See `smooth_table`.
-    sort : bool, default False
-        Accept the rows of a stream in any order of time; this holds the whole file in memory.
     threads : int, optional
         The number of threads; by default that of processors.
     progress : callable, optional
         Called with the number of rows filtered so far.
-    columns, scores, unit
-        As in `filter_table`.
-    separator : str, optional
-        That of a CSV file, as in `read_table`.
+
+    A file with other columns, or in any order of time, is for `rows` and `filter_table`, or for the
+    command ``classfilter filter``.
 
     Returns
     -------
@@ -174,12 +166,12 @@ def filter_file(
     ['rest', 'rest']
     """
     import_optional("polars")
-    known = format_for(filter, columns, scores, unit)
+    known = format_for(filter)
     suffix = file_suffix(Path(out))
     check_not_input(out, path)
-    file = TableFile(TableInput.of(path, separator), known)
+    file = TableFile(TableInput.of(path), known)
     chain = Chain.of(filter, beta=beta, channel=channel, smoothing=lag != 0)
-    how: Any = {"lag": check_lag(lag), "sort": sort, "threads": threads, "progress": progress}
+    how: Any = {"lag": check_lag(lag), "threads": threads, "progress": progress}
     with naming_file(path), atomic_write(out) as written:
         return filter_to(file, written, suffix, chain, **how)
 
@@ -191,7 +183,6 @@ def filter_to(
     chain: Chain,
     *,
     lag: int | None = 0,
-    sort: bool = False,
     threads: int | None = None,
     progress: Callable[[int], Any] | None = None,
 ) -> Filtered:
@@ -203,13 +194,15 @@ def filter_to(
     form = file.format
     if file.layout.labels:  # a part may not have all of them
         form = replace(form, classes=file.classes)
-    push = _batch(file, chain, lag, sort, threads)
+    push = _batch(file, chain, lag, threads)
     scale = TimeScale(form.unit, chain.filter())
-    unread = file.parts(whole=sort or lag is None)
+    unread = file.parts(whole=form.sort or lag is None)
     as_text = file.source.is_csv and kind_of(suffix)[0] in TEXT
-    done, streams, sources, notice = 0, set(), set(), None
+    done, notice = 0, None
+    streams: set[Any] = set()
+    sources: set[str] = set()
 
-    def read() -> tuple[pl.DataFrame, TableRows] | None:
+    def read() -> tuple[pl.DataFrame, Rows] | None:
         with reading(file.source):
             df = next(unread, None)
         if df is None:
@@ -235,11 +228,11 @@ def filter_to(
                 except RowError as error:
                     row = done + (error.row or 0)
                     raise error.replaced(row=row, line=file.line(row)) from None
-                scale.see(rows.time, rows.stream.codes, rows.time_kind.is_number)
+                scale.see(rows.time, rows.stream, rows.time_kind.is_number)
                 notice = notice or interleaved(rows)
                 done += len(df)
-                streams.update(rows.stream.categories)
-                sources.update(rows.source.categories)
+                streams.update(rows.streams)
+                sources.update(rows.sources)
                 if progress is not None:
                     progress(done)
                 waiting.append(as_frame(df) if as_text else rows.frame)
@@ -269,27 +262,23 @@ def filter_to(
         reason = str(error).partition("\n")[0]
         raise ValueError(f"{file.source.name} cannot be filtered: {reason}") from error
     scale.warn()  # in the thread of the caller; the results come from another
-    warn_of_streams(notice)
+    warn_of(notice)
     warn_of_channels(chain, sources)
     return Filtered(done, len(streams))
 
 
 def _batch(
-    file: TableFile,
-    chain: Chain,
-    lag: int | None,
-    sort: bool,
-    threads: int | None,
-) -> Callable[[TableRows], list[Array]]:
+    file: TableFile, chain: Chain, lag: int | None, threads: int | None
+) -> Callable[[Rows], list[Array]]:
     """Return a function that takes the tables of a file, and returns the results of those complete.
 
     A table is complete once the later rows that it needs are there.
     """
     if lag == 0:
         batch = BatchFilter(chain, threads)
-        return lambda rows: [batch.run(rows, sort=sort)]
-    if lag is None or sort:
-        return lambda rows: [smooth_rows(chain, rows, lag=lag, sort=sort)]
+        return lambda rows: [batch.run(rows)]
+    if lag is None or file.format.sort:
+        return lambda rows: [smooth_rows(chain, rows, lag=lag)]
     return BatchSmoother(chain, lag, file.stream_rows).push
 
 
@@ -305,42 +294,28 @@ def _with_numbers(df: pl.DataFrame, layout: Layout) -> pl.DataFrame:
 
 
 def filter_table(
-    df: Any,
+    rows: Any,
     filter: Filter | Chain,  # noqa: A002
     *,
     beta: Weights | None = None,
     channel: Channels | None = None,
-    sort: bool = False,
-    columns: Mapping[str, str] | None = None,
-    scores: str = "probabilities",
-    unit: str | None = None,
 ) -> Any:
-    """Filter every stream of a dataframe separately, from the initial state.
+    """Filter every stream of a table separately, from the initial state.
 
     Parameters
     ----------
-    df : pandas.DataFrame, polars.DataFrame or pyarrow.Table; or str or Path
-        A dataframe, or a file that `read_table` reads, with the columns of `classfilter.inputs`.
-        ``label`` is not used.
-    filter : Filter or Tuned
+    rows : dataframe, str or Path, or Rows
+        A dataframe of pandas, Polars or PyArrow, or a file that `read_table` reads, with the
+        columns of `classfilter.inputs`; ``label`` is not used. Where it has other columns, logits,
+        or times in another unit or in any order, read it with `rows`, which has options for these.
+    filter : Filter or Chain
         Its settings are used, not its state, and it does not change. Its classes must be those of
         the columns, in any order. Its time unit is that of ``time``: seconds, for dates.
     beta : mapping of str to float, or float, optional
-        The weight of each source, or one for all; by default those of the `Tuned`, or 1.
+        The weight of each source, or one for all; by default those of the chain, or 1.
     channel : mapping of str to Channel or None, optional
         Corrects the outputs of a source before they are filtered; in the filter's order of classes.
-        By default those of the `Tuned`, or none.
-    sort : bool, default False
-        Accept the rows of a stream in any order of time. Without it, a time that goes back is an
-        error.
-    columns : mapping of str to str, optional
-        The names of columns in the table, where they differ: ``{"time": "ts", "p_walk": "walk"}``.
-    scores : {"probabilities", "logits", "percent", "independent"}
-        What the numbers of ``p_<class>`` and ``confidence`` are. With a `MultiLabelFilter` they are
-        independent in any case, each label's by itself: logits become scores by a sigmoid.
-    unit : {"s", "ms", "us", "ns"}, optional
-        The unit of the numbers of ``time``; dates do not need it. By default they stay as they are,
-        in the unit of the filter's half-life. The column itself does not change.
+        By default those of the chain, or none.
 
     Returns
     -------
@@ -366,34 +341,26 @@ def filter_table(
     ['rest', 'move', 'rest', 'move']
     """
     chain = Chain.of(filter, beta=beta, channel=channel)
-    with table_of(df, columns) as table:
-        rows = read_rows(table, format_for(filter, columns, scores, unit))
-        result_columns(rows.frame.columns, rows.classes, chain.independent)
-        look_at_rows(rows, chain, unit)
-        P = BatchFilter(chain).run(rows, sort=sort)
-        return with_results(rows.frame, rows.classes, chain, P)
+    with rows_for(rows, chain) as read:
+        return with_results(read.frame, read.classes, chain, BatchFilter(chain).run(read))
 
 
 def smooth_table(
-    df: Any,
+    rows: Any,
     filter: Filter | Chain,  # noqa: A002
     *,
     beta: Weights | None = None,
     channel: Channels | None = None,
     lag: int | None = None,
-    sort: bool = False,
-    columns: Mapping[str, str] | None = None,
-    scores: str = "probabilities",
-    unit: str | None = None,
 ) -> Any:
-    """Smooth every stream of a dataframe separately: each row from the rows before and after it.
+    """Smooth every stream of a table separately: each row from the rows before and after it.
 
     Parameters
     ----------
-    df, beta, channel, sort, columns, scores, unit
+    rows, beta, channel
         As in `filter_table`.
-    filter : DirichletFilter, StickyFilter or Tuned
-        Its settings are used, not its state. Of a `Tuned`, its `smoother`.
+    filter : DirichletFilter, StickyFilter or Chain
+        Its settings are used, not its state. Of a chain, its `smoother`.
     lag : int, optional
         How many later rows of its stream each row uses; by default all. 0 is `filter_table`.
 
@@ -416,12 +383,44 @@ def smooth_table(
     """
     chain = Chain.of(filter, beta=beta, channel=channel, smoothing=True)
     lag = check_lag(lag)
-    with table_of(df, columns) as table:
-        rows = read_rows(table, format_for(filter, columns, scores, unit))
+    with rows_for(rows, chain) as read:
+        return with_results(read.frame, read.classes, chain, smooth_rows(chain, read, lag=lag))
+
+
+@contextmanager
+def rows_for(data: Any, chain: Chain, results: bool = True) -> Iterator[Rows]:
+    """Give data as rows that a chain takes: a table is read by its classes, Rows are as they are.
+
+    With `results`, they have a table to which results can be added. Errors name the file.
+    """
+    if not is_read(data):
+        with table_of(data) as table:
+            rows = read_rows(table, format_for(chain))
+            yield from _looked_at(rows, chain, results)
+            warn_of_odd_rows(rows)
+        return
+    read = as_rows(data)
+    if read.independent != chain.independent:
+        kinds = ("exclude each other", "may be true at once")
+        problem = f"has classes that {kinds[read.independent]}"
+        rule = f"those of the filter {kinds[chain.independent]}"
+        remedy = 'read them with scores="independent"' if chain.independent else ""
+        raise ArgumentError("rows", list(read.classes), problem, rule, remedy)
+    if results and read.frame is None:
+        read = replace(read, frame=as_frame(read.to_table()))
+    # What is odd about rows, and the unit of their times, was said when they were read.
+    yield from _looked_at(replace(read, unit="s"), chain, results)
+
+
+def _looked_at(rows: Rows, chain: Chain, results: bool) -> Iterator[Rows]:
+    """Give rows; once they went through without an error, say what does not fit the chain."""
+    if results:
         result_columns(rows.frame.columns, rows.classes, chain.independent)
-        look_at_rows(rows, chain, unit)
-        P = smooth_rows(chain, rows, lag=lag, sort=sort)
-        return with_results(rows.frame, rows.classes, chain, P)
+    yield rows
+    scale = TimeScale(rows.unit, chain.filter())
+    scale.see(rows.time, rows.own_streams, rows.time_kind.is_number)
+    scale.warn()
+    warn_of_channels(chain, rows.sources if len(rows.time) else ())
 
 
 def format_for(
@@ -460,15 +459,6 @@ def with_results(frame: Any, classes: tuple[str, ...], chain: Chain, P: Array) -
     names = nw.new_series("class", named, nw.String, backend=backend)
     series.append(names[most_probable(columns)])
     return frame.with_columns(*series).to_native()
-
-
-def look_at_rows(rows: TableRows, chain: Chain, unit: str | None) -> None:
-    """Warn if the rows of a whole table do not fit the filter, one stream, or the channels."""
-    scale = TimeScale(unit, chain.filter())
-    scale.see(rows.time, rows.stream.codes, rows.time_kind.is_number)
-    scale.warn()
-    warn_of_streams(interleaved(rows))
-    warn_of_channels(chain, rows.source.categories if len(rows.time) else ())
 
 
 def warn_of_channels(chain: Chain, sources: Collection[str]) -> None:

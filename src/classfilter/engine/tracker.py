@@ -16,7 +16,6 @@ from ..inputs import one_row, prediction
 from ..pipeline import MAX_SOURCES, Chain, Channels
 from ..policy import Policy
 from ..support.types import Array, Confidence, Duration, Weights
-from ..support.validation import factorize
 from .calls import calls_after
 from .health import classes_before, classes_of
 from .held_streams import HeldStreams
@@ -282,47 +281,43 @@ class Tracker(HeldStreams):
         entries that `update` takes, or classes, (N,), with their `confidence`.
         """
         given = streams, times, sources, probs
-        names, t, kind, source, rows = take_rows(
+        rows, names = take_rows(
             *given, self._chain._names, confidence, self._unit.name, independent=self._independent
         )
-        observed = self._chain.observe_rows(source, *rows)
+        source = rows.factorized_sources
+        observed = self._chain.observe_rows(source, rows.probs, rows.one_hot)
         if not names:
             return np.empty((0, len(self.classes)), self._reader.probs.dtype)
-        rows_of = factorize(names)
 
         def note(taken: Taken) -> dict[str, Array]:
             places, columns = held.tolist(), table.columns
             kept = {}
             if self._policy is not None:
                 before = [None if slot < 0 else columns.extra[slot] for slot in places]
-                kept["extra"] = calls_after(
-                    before, self._new_calls, rows_of, source, t, observed[0], taken
-                )
+                kept["extra"] = calls_after(before, self._new_calls, rows, observed[0], taken)
             if self._live is not None:
                 before = [None if slot < 0 else columns.events[slot] for slot in places]
-                seen = source, *rows
-                kept["events"] = self._live.after(before, rows_of.codes, t, taken, seen)
-                self._live.waiting.update(dict.fromkeys(rows_of.categories))
+                kept["events"] = self._live.after(before, rows, taken)
+                self._live.waiting.update(dict.fromkeys(rows.streams))
             return kept
 
         table = self._table
         with self._lock:
             noted = None if self._policy is None and self._live is None else note
-            look = self._unit.look if kind.is_number and not self._unit.warned else None
-            held = table.slots_of(rows_of.categories)
+            look = self._unit.look if rows.time_kind.is_number and not self._unit.warned else None
+            held = table.slots_of(rows.streams)
             last = np.full(len(held), -1)  # the class of each stream's estimate
             last[held >= 0] = classes_of(self._reader, table.columns.states[held[held >= 0]])
             taken = take_many(
-                table, self._runner, rows_of, t, observed,
-                held=held, sort=None, note=noted, look=look,
-            )  # fmt: skip
+                table, self._runner, rows, observed, held=held, live=True, note=noted, look=look
+            )
             if not self._independent:
-                before = classes_before(taken.estimates, rows_of.codes, last, taken.begins)
+                before = classes_before(taken.estimates, rows.stream, last, taken.begins)
                 probs = rows.probs.astype(taken.estimates.dtype, copy=False)
-                self._counts.count_rows(source, probs, before, t, taken.dt)
+                self._counts.count_rows(source, probs, before, rows.time, taken.dt)
             if self._drops:
-                new = {rows_of.categories[i] for i in np.flatnonzero(held < 0)}
-                table.touch_many(names, taken.slots[rows_of.codes], t, new)
+                new = {rows.streams[i] for i in np.flatnonzero(held < 0)}
+                table.touch_many(names, taken.slots[rows.stream], rows.time, new)
                 table.drop_old()
         return taken.estimates
 

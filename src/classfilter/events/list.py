@@ -10,6 +10,7 @@ from ..errors import ArgumentError, RowError
 from ..inputs import FRAMES, REMEDY, as_frame, parse_timestamp
 from ..support.html import block, table
 from ..support.imports import import_optional
+from ..support.text import aligned
 from ..support.types import NUMBER
 from ..support.validation import is_missing
 from .dates import check_zone, common_zone, is_date, microseconds, time_text, zone_of
@@ -159,14 +160,9 @@ class Events(list[Event]):
     def __repr__(self) -> str:
         if not self:
             return self._summary()
-        rows = [list(COLUMNS), *self._rows()]
-        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        lines = [
-            "  ".join(cell.ljust(n) for cell, n in zip(row, widths, strict=True)).rstrip()
-            for row in rows
-        ]
+        table = aligned([COLUMNS, *self._rows()], left=range(len(COLUMNS)))
         rest = [f"... {len(self) - SHOWN} more"] if len(self) > SHOWN else []
-        return "\n".join([self._summary(), *lines, *rest])
+        return "\n".join([self._summary(), table, *rest])
 
     def _repr_html_(self) -> str:
         times: dict[str, list[float]] = {}

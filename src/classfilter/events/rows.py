@@ -9,7 +9,7 @@ from decimal import Decimal
 from typing import Any, NamedTuple
 
 from ..errors import ArgumentError, RowError
-from ..support.types import NUMBER
+from ..support.types import is_number
 from .dates import exact
 from .event import Event
 
@@ -88,12 +88,12 @@ def check_events(
             )
         for name in ("start", "end"):
             x = getattr(e, name)
-            if not isinstance(x, NUMBER) or isinstance(x, bool) or not math.isfinite(x):
+            if not is_number(x) or not math.isfinite(x):
                 raise refuse(i, name, x, "is {}", "it must be a finite number")
         if e.end < e.start:
             raise refuse(i, "end", e.end, f"is {{}}, before the start, {e.start!r}")
         p = e.probability
-        if p is not None and not (isinstance(p, NUMBER) and 0 <= p <= 1):
+        if p is not None and not (is_number(p) and 0 <= p <= 1):
             raise refuse(i, "probability", p, "is {}", "it must lie in [0, 1], or be None")
     if not overlaps:
         _check_overlaps(events, refuse)

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from .. import _core
 from ..errors import ArgumentError, names_keywords
 from ..inputs import duration, lane_names, pairs
-from ..support.types import NUMBER, Array, Floats
+from ..support.types import Array, Floats, is_number
 
 Columns = tuple[Any, ...]
 """Label, start, end, probability, and whether it was forced, of each event, (N,)."""
@@ -265,7 +265,7 @@ class EventRule:
             )
         least = self.min_probability
         if least is not None:
-            if isinstance(least, bool) or not isinstance(least, NUMBER) or not 0 < least < 1:
+            if not is_number(least) or not 0 < least < 1:
                 rule = "it must be a number between 0 and 1"
                 raise ArgumentError("min_probability", least, rule=rule)
             self._set("min_probability", float(least))
@@ -400,7 +400,7 @@ def _span(argument: str, value: Any, entry: str | None = None) -> float:
 
 
 def _bias(argument: str, value: Any, entry: str | None = None) -> float:
-    if isinstance(value, bool) or not isinstance(value, NUMBER) or not -1 <= value <= 1:
+    if not is_number(value) or not -1 <= value <= 1:
         rule = "it must be a number from -1 to 1"
         raise ArgumentError(argument, value, rule=rule, entry=entry)
     return float(value)

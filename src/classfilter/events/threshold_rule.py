@@ -9,7 +9,7 @@ import numpy as np
 
 from ..errors import ArgumentError, names_keywords
 from ..inputs import duration
-from ..support.types import NUMBER, Array, Bools, Floats, Ints
+from ..support.types import Array, Bools, Floats, Ints, is_number
 
 BELOW = 0.15
 """By default an event ends so far below the threshold at which it begins."""
@@ -48,8 +48,9 @@ class ThresholdRule:
     Examples
     --------
     >>> import classfilter as cf
-    >>> rec = cf.Recording(range(6), "net", [[0.6, 0.4], [0.4, 0.6], [0.6, 0.4]] * 2, ["a", "b"])
-    >>> [(e.label, e.start, e.end) for e in cf.events(rec, cf.ThresholdRule(0.5, 0.3))]
+    >>> p = [[0.6, 0.4], [0.4, 0.6], [0.6, 0.4]] * 2
+    >>> rows = cf.rows(time=range(6), probs=p, classes=["a", "b"])
+    >>> [(e.label, e.start, e.end) for e in cf.events(rows, cf.ThresholdRule(0.5, 0.3))]
     [('a', 0.0, 6.0), ('b', 1.0, 6.0)]
     """
 
@@ -128,7 +129,7 @@ class ThresholdRule:
 
 
 def _require_probability(argument: str, value: Any) -> None:
-    if isinstance(value, bool) or not isinstance(value, NUMBER) or not 0 <= value <= 1:
+    if not is_number(value) or not 0 <= value <= 1:
         raise ArgumentError(argument, value, rule="it must be a number in [0, 1]")
 
 

@@ -1,7 +1,7 @@
 """Filters: what turns a stream of class probabilities into a steady one."""
 
 from ..support.imports import public
-from .base import Filter, FilterType, check_dtype, with_options
+from .base import Filter, FilterType, with_options
 from .baselines import (
     EmaFilter,
     EmaState,
@@ -17,7 +17,7 @@ from .dirichlet import DirichletFilter, DirichletState, default_concentration
 from .dirichlet_smoothing import dirichlet_rows
 from .multi_label import MultiLabelFilter, on_and_off
 from .rates import exponential, generator
-from .runner import StreamRows, StreamRunner, pack_state, stable_argsort, unpack_state
+from .runner import StreamRows, StreamRunner, pack_state, unpack_state
 from .smoothing import (
     Smoother,
     check_lag,
@@ -50,7 +50,6 @@ __all__ = [
     "StreamRunner",
     "VoteFilter",
     "WindowState",
-    "check_dtype",
     "check_lag",
     "check_smoother",
     "default_concentration",
@@ -62,7 +61,6 @@ __all__ = [
     "pack_state",
     "smooth_one",
     "smooth_streams",
-    "stable_argsort",
     "sticky_rows",
     "unpack_state",
     "untempered",

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from functools import partial
-from os import PathLike
 from typing import Any, Protocol, Self, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike, DTypeLike
+from numpy.typing import ArrayLike
 
 from ..errors import ArgumentError, names_keywords
 from ..inputs import positive_duration
-from ..support.imports import public_name
-from ..support.types import NUMBER, Array, Duration
+from ..support.types import Array, Duration, is_number
 
 FilterType = TypeVar("FilterType", bound="Filter")
 
@@ -86,18 +83,6 @@ class BaseFilter:
         new.state = self.state
         return new
 
-    def save(
-        self,
-        path: str | PathLike[str],
-        beta: Mapping[str, float] | None = None,
-        policy: Any = None,
-    ) -> None:
-        """Write the settings, with the weights of sources and a policy, to a TOML file.
-
-        `load` reads it.
-        """
-        public_name("Chain")(self, beta=beta or 1.0, policy=policy).save(path)
-
     def __reduce__(self) -> tuple[Any, ...]:
         return partial(type(self), self._classes, **self._options), (), tuple(self.state)  # type: ignore[call-arg]
 
@@ -131,18 +116,6 @@ def checked_prior(prior: ArrayLike, dtype: np.dtype[Any], classes: int) -> Array
     return array
 
 
-def check_dtype(dtype: DTypeLike) -> np.dtype[Any]:
-    """Return a dtype if it is float64 or float32."""
-    rule = "it must be float64 or float32"
-    try:
-        checked = np.dtype(dtype)
-    except (TypeError, ValueError, SyntaxError):  # it parses text with commas as code
-        raise ArgumentError("dtype", dtype, rule=rule) from None
-    if checked not in (np.dtype(np.float64), np.dtype(np.float32)):
-        raise ArgumentError("dtype", checked, f"is {checked}", rule)
-    return checked
-
-
 def with_options(f: Any, **options: Any) -> Any:
     """Return a fresh filter with the same settings but for some."""
     return type(f)(f.classes, **{**f._options, **options})
@@ -150,7 +123,7 @@ def with_options(f: Any, **options: Any) -> Any:
 
 def check_temperature(temperature: float) -> float:
     """Return a temperature if it is a number; the core checks its range."""
-    if not isinstance(temperature, NUMBER) or isinstance(temperature, bool):
+    if not is_number(temperature):
         remedy = "give a number, such as 1.4; 1 leaves the probabilities as they are"
         raise ArgumentError("temperature", temperature, remedy=remedy)
     return float(temperature)
@@ -177,7 +150,7 @@ def decay(
 ) -> float:
     """Return the decay per time unit: itself, or that of a half-life, or the default."""
     if half_life is None:
-        if rate is not None and not isinstance(rate, NUMBER):
+        if rate is not None and not is_number(rate):
             raise TypeError(f"{name} is {rate!r}; it must be a number")
         return default if rate is None else float(rate)
     if rate is not None:

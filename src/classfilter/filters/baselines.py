@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from .. import _core
 from ..errors import ArgumentError
 from ..inputs import for_filter, prediction, results_like
-from ..support.types import NUMBER, Array, Bools, Classes, Duration
+from ..support.types import Array, Bools, Classes, Duration, is_number
 from ..support.validation import class_names
 from .base import BaseFilter, decay, half_life_of
 
@@ -187,7 +187,7 @@ class MeanFilter(_Baseline):
     _kind = "mean"
 
     def __init__(self, classes: Classes, window: int = 5) -> None:
-        whole = isinstance(window, NUMBER) and not isinstance(window, bool) and window % 1 == 0
+        whole = is_number(window) and window % 1 == 0
         if not (whole and 1 <= window <= MAX_WINDOW):
             raise ValueError(
                 f"window is {window!r}; it must be a whole number of rows, from 1 to {MAX_WINDOW:,}"

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from .. import _core
+from ..support.arrays import stable_argsort
 from ..support.types import Floats, Ints
 from .dirichlet import DirichletFilter
-from .runner import StreamRows, StreamRunner, pack_state, stable_argsort
+from .runner import StreamRows, StreamRunner, pack_state
 
 MIN_ALPHA = 1e-6  # as in the Dirichlet filter
 MIN_WEIGHT = 1e-290  # below it, nu / eta has no digits left

@@ -183,10 +183,3 @@ def unpack_state(filter: Any, row: Array) -> Any:  # noqa: A002
         for piece, part in zip(pieces, like, strict=True)
     ]
     return type(like)(*parts) if hasattr(like, "_fields") else tuple(parts)
-
-
-def stable_argsort(codes: Ints) -> Ints:
-    """Return the order of numbers from 0 on; those that are equal keep their order."""
-    # NumPy sorts 16 bits by radix: four times as fast.
-    narrow = codes.astype(np.uint16) if codes.max(initial=0) < 1 << 16 else codes
-    return np.argsort(narrow, kind="stable")

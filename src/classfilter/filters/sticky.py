@@ -10,10 +10,9 @@ from numpy.typing import ArrayLike, DTypeLike
 from .. import _core
 from ..inputs import positive_duration
 from ..support.types import Array, Classes, Duration
-from ..support.validation import class_names
+from ..support.validation import check_dtype, class_names
 from .base import (
     CompiledFilter,
-    check_dtype,
     check_temperature,
     checked_prior,
     decay,

@@ -1,17 +1,28 @@
-"""Recordings, dataframes and files of class probabilities.
+"""Predictions of classifiers, from dataframes, files and arrays.
 
 A table has the columns ``time``, one ``p_<class>`` per class and, optionally, ``stream``,
 ``source`` and ``label``; other columns are kept as they are. Instead of ``p_<class>`` it may have a
-column ``prediction`` with the predicted classes, empty where there is none. The rows of a stream
-are in order of time; streams may be interleaved. Without ``source``, all rows have one source,
-``"default"``. A row whose probabilities are all null or NaN is a missing observation. A whole
-number as a label or as a prediction is an index, unless all classes are named by whole numbers:
-then it is a name. Results add ``f_<class>`` and ``class``.
+column ``probs`` with a list of all probabilities in each cell, or a column ``prediction`` with the
+predicted classes, empty where there is none. The rows of a stream are in order of time; streams may
+be interleaved. Without ``source``, all rows have one source, ``"default"``. A row whose
+probabilities are all null or NaN is a missing observation. A whole number as a label or as a
+prediction is an index, unless all classes are named by whole numbers: then it is a name. Results
+add ``f_<class>`` and ``class``.
 
 Dataframes may be those of pandas, Polars or PyArrow, and need narwhals.
 """
 
-from .columns import COLUMNS, Layout, TableFormat, check_named, columns_by_name_here, matches
+from ..support.imports import public
+from .columns import (
+    COLUMNS,
+    Layout,
+    TableFormat,
+    check_named,
+    columns_by_name_here,
+    filtered_classes,
+    filtered_format,
+    matches,
+)
 from .csv import SEPARATORS
 from .files import (
     SUFFIXES,
@@ -26,19 +37,8 @@ from .files import (
     table_of,
     write_table,
 )
-from .frames import (
-    FRAMES,
-    TableRows,
-    as_frame,
-    classes_of_labels,
-    group_starts,
-    most_probable,
-    new_table,
-    read_rows,
-    result_columns,
-    table_labels,
-)
-from .label_scores import (
+from .frames import classes_of_labels, read_rows
+from .labels import (
     as_label_scores,
     fewest,
     label_scores,
@@ -50,8 +50,9 @@ from .label_scores import (
     truth_of_labels,
 )
 from .names import in_order, is_series, named_classes, results_like
-from .notices import interleaved, naming_streams, warn_of_streams
-from .predictions import (
+from .notices import alike, interleaved, order_of, warn_of, warn_of_odd_rows
+from .order import group_starts, grouped, usual_step
+from .outputs import (
     DEFAULT_RELIABILITY,
     LABEL,
     Predictions,
@@ -63,10 +64,13 @@ from .predictions import (
     prediction,
     predictions,
 )
+from .predicted import Rows
+from .reader import as_rows, is_read, rows, rows_of_table
 from .scores import SCORES, softmax
 from .table_file import TableFile
+from .tables import FRAMES, as_frame, most_probable, new_table, result_columns
 from .time_kind import TimeKind, find_zone
-from .time_scale import LARGEST_SECONDS, TimeScale, TimeWarning
+from .time_scale import LARGEST_SECONDS, OddRowsWarning, TimeScale
 from .times import (
     PER_SECOND,
     REMEDY,
@@ -91,17 +95,19 @@ __all__ = [
     "SUFFIXES",
     "TEXT",
     "Layout",
+    "OddRowsWarning",
     "Predictions",
+    "Rows",
     "TableFile",
     "TableFormat",
     "TableInput",
-    "TableRows",
     "TimeKind",
     "TimeScale",
-    "TimeWarning",
+    "alike",
     "as_frame",
     "as_label_scores",
     "as_labels",
+    "as_rows",
     "at_reliability",
     "check_named",
     "classes_of_labels",
@@ -109,12 +115,16 @@ __all__ = [
     "duration",
     "fewest",
     "file_suffix",
+    "filtered_classes",
+    "filtered_format",
     "find_zone",
     "for_filter",
     "from_labels",
     "group_starts",
+    "grouped",
     "in_order",
     "interleaved",
+    "is_read",
     "is_series",
     "kind_of",
     "label_row",
@@ -126,9 +136,9 @@ __all__ = [
     "named_classes",
     "names_on",
     "naming_file",
-    "naming_streams",
     "new_table",
     "one_row",
+    "order_of",
     "pairs",
     "parse_timestamp",
     "per_second",
@@ -141,12 +151,17 @@ __all__ = [
     "reading",
     "result_columns",
     "results_like",
+    "rows",
+    "rows_of_table",
     "seconds",
     "sink",
     "softmax",
-    "table_labels",
     "table_of",
     "truth_of_labels",
-    "warn_of_streams",
+    "usual_step",
+    "warn_of",
+    "warn_of_odd_rows",
     "write_table",
 ]
+
+public(Rows)

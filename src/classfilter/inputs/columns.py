@@ -9,12 +9,12 @@ from typing import Any
 from ..errors import ArgumentError, Remedy
 from ..support.types import Classes
 from ..support.validation import is_missing, text_names
-from .label_scores import fewest
+from .labels import fewest
 from .scores import check_scores
 from .times import per_second
 
-COLUMNS = ("time", "stream", "source", "label", "prediction", "confidence")
-"""The columns besides ``p_<class>``."""
+COLUMNS = ("time", "stream", "source", "label", "prediction", "confidence", "probs")
+"""The columns besides ``p_<class>``; ``probs`` has a list of all probabilities in each cell."""
 
 
 @dataclass(frozen=True)
@@ -72,6 +72,10 @@ class TableFormat:
     scores: str = "probabilities"
     unit: str | None = None
     independent: bool = False
+    sort: bool = False
+    """Whether the rows of a stream may come in any order of time."""
+    time_format: str | None = None
+    """How text of dates is written, as for `datetime.strptime`; by default ISO 8601."""
 
     @classmethod
     def of(
@@ -81,13 +85,17 @@ class TableFormat:
         scores: str = "probabilities",
         unit: str | None = None,
         independent: bool = False,
+        sort: bool = False,
+        time_format: str | None = None,
     ) -> TableFormat:
         """Return a format, its arguments checked."""
         per_second(unit)
         scores = check_scores(scores)
         independent = independent or scores == "independent"
         names = None if classes is None else text_names(classes, fewest(independent))
-        return cls(names, columns_by_name_here(columns), scores, unit, independent)
+        return cls(
+            names, columns_by_name_here(columns), scores, unit, independent, sort, time_format
+        )
 
     def layout(self, names: list[str]) -> Layout:
         """Return where things are in a table with columns of these names."""
@@ -292,3 +300,30 @@ def _name(cell: Any) -> str:
     """Return the name that a label means: 2.0, of a column with missing labels, is 2."""
     whole = isinstance(cell, float) and cell.is_integer()
     return str(int(cell)) if whole else str(cell)
+
+
+def filtered_format(
+    names: list[str],
+    columns: Mapping[str, str] | None = None,
+    scores: str = "probabilities",
+    unit: str | None = None,
+) -> TableFormat:
+    """Return the format of a table whose rows are taken as they are: filtered, or predictions.
+
+    `names` are those of its columns.
+    """
+    filtered, independent = filtered_classes(names, scores)
+    if not filtered:
+        return TableFormat.of(None, columns, scores, unit)
+    named = columns_by_name_here(columns) | {f"p_{name}": f"f_{name}" for name in filtered}
+    return TableFormat.of(filtered, named, unit=unit, independent=independent)
+
+
+def filtered_classes(columns: list[str], scores: str = "probabilities") -> tuple[list[str], bool]:
+    """Return the classes that a table was filtered for, if any, and whether they are labels.
+
+    Of several labels at once, a result has a column ``labels`` in place of ``class``.
+    """
+    independent = scores == "independent" or ("labels" in columns and "class" not in columns)
+    names = [name[2:] for name in columns if name.startswith("f_")]
+    return names if len(names) > (0 if independent else 1) else [], independent

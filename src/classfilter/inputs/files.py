@@ -22,8 +22,8 @@ from .csv import (
     has_decimal_commas,
     not_utf8,
 )
-from .frames import to_polars
 from .ndjson import check_lines
+from .tables import to_polars
 
 if TYPE_CHECKING:
     import polars as pl
@@ -194,10 +194,11 @@ def write_table(df: Any, path: str | Path) -> None:
     Examples
     --------
     >>> import tempfile
-    >>> from classfilter import Recording
-    >>> rec = Recording([0, 5], "weak", [[0.9, 0.1], [0.4, 0.6]], ["rest", "move"])
+    >>> from classfilter import rows
+    >>> probs, classes = [[0.9, 0.1], [0.4, 0.6]], ["rest", "move"]
+    >>> day = rows(time=[0, 5], source="weak", probs=probs, classes=classes)
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write_table(rec.to_table(), f"{folder}/day.csv")
+    ...     write_table(day.to_table(), f"{folder}/day.csv")
     ...     print(Path(f"{folder}/day.csv").read_text().strip())
     time,source,p_rest,p_move
     0.0,weak,0.9,0.1

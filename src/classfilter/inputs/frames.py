@@ -1,19 +1,19 @@
-"""Dataframes of pandas, Polars and PyArrow: their rows, checked, and the results of a filter."""
+"""The rows of dataframes of pandas, Polars and PyArrow, checked."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from dataclasses import replace
 from datetime import tzinfo
-from os import PathLike
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ArgumentError, Remedy, RowError
 from ..support.imports import import_optional
-from ..support.types import NUMBER, Array, Bools, Floats, Ints
+from ..support.types import Floats, Ints, is_number
 from ..support.validation import (
     Factorized,
     check_probabilities,
@@ -24,9 +24,11 @@ from ..support.validation import (
     table_label_indices,
 )
 from .columns import Layout, TableFormat, check_named, in_any_letters, label_classes
-from .label_scores import as_label_scores, truth_of_labels
-from .predictions import Predictions, from_labels
+from .labels import as_label_scores, truth_of_labels
+from .outputs import Predictions, from_labels
+from .predicted import Rows
 from .scores import softmax
+from .tables import as_frame
 from .time_kind import TimeKind, named_zone
 from .times import read_times
 
@@ -58,84 +60,10 @@ def index_columns(frame: Any, format: TableFormat) -> dict[str, Any]:  # noqa: A
     }
 
 
-FRAMES = ("polars", "pandas", "pyarrow")
-
-
-def most_probable(columns: Array) -> Array:
-    """Return the class of the largest probability of each column, (K, T); of several, the first."""
-    largest, label = columns[0], np.zeros(columns.shape[1], np.min_scalar_type(len(columns)))
-    for k, p in enumerate(columns[1:], 1):
-        label = np.maximum(label, (p > largest) * label.dtype.type(k))
-        largest = np.maximum(largest, p)
-    return label
-
-
-def result_columns(
-    columns: list[str], classes: tuple[str, ...], independent: bool = False
-) -> list[str]:
-    """Return the names of the columns that results add.
-
-    Those of an earlier result are replaced; but a column of the same name that is none is kept.
-    """
-    new = [f"f_{name}" for name in classes] + ["labels" if independent else "class"]
-    there = set(columns)
-    taken = [name for name in new if name in there]
-    if taken and taken != new:
-        raise ValueError(f"the table already has the columns {taken}; drop or rename them first")
-    return new
-
-
-def new_table(
-    columns: Mapping[str, Any],
-    kind: str,
-    text: Sequence[str],
-    time_kind: TimeKind = TimeKind(),  # noqa: B008
-) -> Any:
-    """Return columns of numbers, and those named in `text`, as a dataframe of a kind.
-
-    A column ``time`` in seconds gets back its own kind.
-    """
-    if kind not in FRAMES:
-        raise ValueError(f"kind is {kind!r}; it must be one of {', '.join(FRAMES)}")
-    nw, library = import_optional("narwhals"), import_optional(kind)
-    if kind == "pandas":  # before version 3, None in a column that must be text becomes 'None'
-        cells = {n: c if n in text else np.asarray(c, np.float64) for n, c in columns.items()}
-        table = library.DataFrame(cells)
-    else:
-        schema = {name: nw.String if name in text else nw.Float64 for name in columns}
-        table = nw.from_dict(columns, schema, backend=kind).to_native()
-    if time_kind.is_number:
-        return table
-    time = nw.new_series("time", time_kind.given_back(columns["time"]), backend=kind)
-    zone = time_kind.zone_name(offsets=kind != "polars")
-    if zone is not None:
-        time = time.dt.replace_time_zone("UTC").dt.convert_time_zone(zone)
-    return nw.from_native(table).with_columns(time).to_native()
-
-
-def to_polars(df: Any) -> pl.DataFrame:
-    """Return a dataframe of any kind as one of Polars."""
-    converted: pl.DataFrame = as_frame(df).to_polars()
-    return converted
-
-
-class TableRows(NamedTuple):
-    """The rows of a table, checked; in the table's order. Predictions are as in `Predictions`."""
-
-    frame: Any
-    classes: tuple[str, ...]
-    time: Floats
-    source: Factorized
-    probs: Floats
-    hard: Bools
-    stream: Factorized
-    layout: Layout
-    time_kind: TimeKind
-
-
-def read_rows(df: Any, format: TableFormat | None = None) -> TableRows:  # noqa: A002
-    """Read and check a dataframe."""
-    frame, format = as_frame(df), format or TableFormat()  # noqa: A001
+def read_rows(df: Any, format: TableFormat | None = None) -> Rows:  # noqa: A002
+    """Read and check a dataframe, but for the true classes; see `with_truth`."""
+    table, format = as_frame(df), format or TableFormat()  # noqa: A001
+    frame = _with_columns_of_lists(table, format)
     index = index_columns(frame, format) if frame.implementation.is_pandas() else {}
     layout = format.layout([*frame.columns, *index])
     columns = {
@@ -151,30 +79,56 @@ def read_rows(df: Any, format: TableFormat | None = None) -> TableRows:  # noqa:
     if "stream" in columns:
         stream = _check_streams(factorize_column(columns["stream"]))
     read = _from_labels if layout.labels else _from_scores
-    rows = read(columns, classes, format, layout)
-    time, kind = _times(columns["time"], format.unit)
-    return TableRows(frame, classes, time, source, *rows, stream, layout, kind)
+    outputs = read(columns, classes, format, layout)
+    time, kind = _times(columns["time"], format)
+    return Rows(
+        time=time,
+        stream=stream.codes,
+        streams=tuple(stream.categories),
+        source=source.codes,
+        sources=tuple(source.categories),
+        probs=outputs.probs,
+        one_hot=outputs.one_hot,
+        classes=classes,
+        independent=format.independent,
+        time_kind=kind,
+        sort=format.sort,
+        unit=format.unit,
+        frame=table,
+        layout=layout,
+    )
 
 
-def as_frame(df: Any) -> Any:
-    """Return a dataframe of any kind as one of narwhals."""
+def _with_columns_of_lists(
+    frame: Any,
+    format: TableFormat,  # noqa: A002
+) -> Any:
+    """Return a table whose column ``probs`` has lists with columns ``p_<class>`` instead."""
     nw = import_optional("narwhals")
-    try:
-        return nw.from_native(df, eager_only=True)
-    except TypeError:
-        if isinstance(df, (str, PathLike)):
-            raise TypeError(
-                f"the table is {str(df)!r}; read the file first: classfilter.read_table(...)"
-            ) from None
-        if type(df).__module__.startswith("pyspark."):
-            raise TypeError(
-                "the table is a DataFrame of Spark; use classfilter.spark: filter_frame, "
-                "smooth_frame, event_frame or tune_frame"
-            ) from None
-        raise TypeError(
-            f"the table is a {type(df).__module__}.{type(df).__qualname__}; give a dataframe of "
-            "pandas, Polars or PyArrow (a lazy one needs collect() first)"
-        ) from None
+    name = format.columns.get("probs", "probs")
+    if name not in frame.columns or any(column.startswith("p_") for column in frame.columns):
+        return frame
+    if not isinstance(frame[name].dtype, (nw.List, nw.Array, nw.Object)):
+        return frame
+    cells = _cells(frame[name])
+    K = next((len(cell) for cell in cells if cell is not None), 0)
+    names = format.classes or tuple(map(str, range(K)))
+    numbers = np.full((len(cells), len(names)), np.nan)
+    for row, cell in enumerate(cells):
+        if cell is None:
+            continue
+        if len(cell) != len(names):
+            rule = f"there are {len(names)} classes"
+            raise RowError(f"column {name}", len(cell), "has a list of {}", rule, row=row)
+        try:
+            numbers[row] = cell
+        except (TypeError, ValueError):
+            raise RowError(f"column {name}", cell, rule="it must hold numbers", row=row) from None
+    backend = frame.implementation
+    columns = [
+        nw.new_series(f"p_{one}", numbers[:, k], backend=backend) for k, one in enumerate(names)
+    ]
+    return frame.with_columns(*columns)
 
 
 def classes_of_labels(frame: Any, layout: Layout) -> tuple[str, ...]:
@@ -206,19 +160,19 @@ def _from_scores(
             check_probabilities(probs, classes)
         except RowError as error:
             raise _with_hints(error, scores[error.row], format, layout) from None
-    hard = np.zeros(len(probs), bool)
+    one_hot = np.zeros(len(probs), bool)
     if in_any_letters("prediction", columns) is None:
-        return Predictions(probs, hard)
+        return Predictions(probs, one_hot)
     missing = np.isnan(scores).all(axis=1)
     if missing.any():
         check_named(columns, "prediction")
         mask = missing.tolist()
         cells = {n: columns[n].filter(mask) for n in ("prediction", "confidence") if n in columns}
         try:
-            probs[missing], hard[missing] = _from_labels(cells, classes, format, layout)
+            probs[missing], one_hot[missing] = _from_labels(cells, classes, format, layout)
         except RowError as error:
             raise error.replaced(row=int(np.flatnonzero(missing)[error.row])) from None
-    return Predictions(probs, hard)
+    return Predictions(probs, one_hot)
 
 
 def _with_hints(
@@ -288,9 +242,7 @@ def _numbers(series: Any) -> Floats:
         numbers: Floats = np.asarray(series.cast(nw.Float64).to_numpy(), np.float64)
         return numbers
     cells = [math.nan if cell is None else cell for cell in _cells(series)]
-    invalid = [
-        row for row, x in enumerate(cells) if isinstance(x, bool) or not isinstance(x, NUMBER)
-    ]
+    invalid = [row for row, x in enumerate(cells) if not is_number(x)]
     if invalid:
         row = first_text(cells, invalid)
         rule = "it must hold numbers, and nothing where there are none"
@@ -302,15 +254,18 @@ def _numbers(series: Any) -> Floats:
     return np.array(cells, dtype=np.float64)
 
 
-def _times(series: Any, unit: str | None) -> tuple[Floats, TimeKind]:
+def _times(
+    series: Any,
+    format: TableFormat,  # noqa: A002
+) -> tuple[Floats, TimeKind]:
     nw = import_optional("narwhals")
     if series.dtype.is_numeric():
-        return read_times(_numbers(series), unit)
+        return read_times(_numbers(series), format.unit)
     if isinstance(series.dtype, (nw.Datetime, nw.Date, nw.Duration)):
         dates: NDArray[Any] = series.to_numpy()
         time, kind = read_times(dates)
         return time, kind._replace(zone=_zone(series))
-    return read_times(_cells(series), unit)
+    return read_times(_cells(series), format.unit, format.time_format)
 
 
 def _zone(series: Any) -> tzinfo | None:
@@ -370,27 +325,23 @@ def _check_streams(stream: Factorized) -> Factorized:
     return stream
 
 
-def group_starts(stream: Ints) -> Ints:
-    """Return the rows, grouped by stream, where a new stream starts; not the first."""
-    return np.flatnonzero(np.diff(stream)) + 1
+def with_truth(rows: Rows) -> Rows:
+    """Return the rows of a table with the true classes that its column ``label`` has.
 
-
-def table_labels(rows: TableRows, independent: bool = False) -> Ints | None:
-    """Return the class indices of the column ``label``, if there is one.
-
-    Of several labels at once, whether each is true, (T, L), by the columns ``y_<label>``: 1, 0, or
-    -1 where that is not known.
+    Of several labels at once, the columns ``y_<label>`` say whether each is true: 1, 0, or empty.
     """
-    if independent:
-        return _true_labels(rows)
+    if rows.frame is None or rows.layout is None or rows.label is not None:
+        return rows
+    if rows.independent:
+        return replace(rows, label=_true_labels(rows))
     check_named(rows.layout.columns, "label")
     column = rows.layout.columns.get("label")
     if column is None:
-        return None
-    return _class_indices(rows.frame[column], rows.classes, "label")
+        return rows
+    return replace(rows, label=_class_indices(rows.frame[column], rows.classes, "label"))
 
 
-def _true_labels(rows: TableRows) -> Ints | None:
+def _true_labels(rows: Rows) -> Ints | None:
     names = [f"y_{name}" for name in rows.classes]
     there = [name for name in names if name in rows.frame.columns]
     if not there:

@@ -11,7 +11,7 @@ import numpy as np
 from .. import _core
 from ..errors import ArgumentError, Remedy, RowError
 from ..support.imports import import_optional
-from ..support.types import NUMBER, Array, Floats
+from ..support.types import Array, Floats, is_number
 from ..support.validation import is_missing
 
 
@@ -154,7 +154,7 @@ def _numbers(cells: Any, name: Any) -> Floats:
     out = np.empty(len(column))
     for row, cell in enumerate(column.tolist()):
         missing = is_missing(cell)
-        if not missing and (isinstance(cell, bool) or not isinstance(cell, NUMBER)):
+        if not missing and (not is_number(cell)):
             rule, remedy = "it must hold numbers", Remedy.BOOLEAN if isinstance(cell, bool) else ""
             raise RowError("probs", cell, rule=rule, remedy=remedy, row=row, entry=str(name))
         out[row] = math.nan if missing else cell

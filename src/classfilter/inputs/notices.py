@@ -6,66 +6,146 @@ are named that may have the streams, if each of their values has times that neve
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from ..errors import ArgumentError, Remedy, RowError
 from ..support.imports import import_optional
+from ..support.types import Floats, Ints
 from .columns import COLUMNS
-from .frames import TableRows, factorize_column
-from .time_scale import TimeWarning
+from .frames import factorize_column
+from .predicted import Rows
+from .time_scale import OddRowsWarning, warn_caller
 
 REPEATED = 0.1
 """The share of rows with the time and the source of the row before, above which there is a warning:
 a source says one thing at a time."""
 
 
-@contextmanager
-def naming_streams(rows: TableRows) -> Iterator[None]:
-    """Let the error of a time that goes back name the columns that may have the streams."""
+MIN_REPEATED = 10
+"""Fewer of them are not warned of, where no column may have the streams."""
+BACK_OFTEN = 2
+"""Rows of one stream that go back in time so often are rather several streams than out of order."""
+CLOCK_CHANGE = 3600.0
+"""So far back, in seconds, clocks are set in autumn."""
+
+
+def order_of(rows: Rows, last: Floats | None = None) -> tuple[Ints, Floats]:
+    """Return the order of rows, as `Rows.grouped`; an error names columns that may have streams."""
     try:
-        yield
+        return rows.grouped(last)
     except RowError as error:
-        found = _candidates(rows) if error.remedy is Remedy.SORT else []
-        if not found:
+        no_streams = rows.layout is not None and "stream" not in rows.layout.columns
+        if error.remedy is not Remedy.SORT or not no_streams:
             raise
-        rule = f"the table has no column stream, but {_listed(found)}"
         hints = (Remedy.OR_SORT, *error.hints)
-        raise error.replaced(rule=rule, remedy=Remedy.IF_STREAMS, hints=hints) from None
+        found = _candidates(rows)
+        if found:
+            rule = f"the table has no column stream, but {_listed(found)}"
+            raise error.replaced(rule=rule, remedy=Remedy.IF_STREAMS, hints=hints) from None
+        back = int((np.diff(rows.time) < 0).sum())
+        if back < BACK_OFTEN:
+            raise
+        rule = f"the table has no column stream, and times go back {back} times"
+        raise error.replaced(rule=rule, remedy=Remedy.WHICH_STREAMS, hints=hints) from None
 
 
-def interleaved(rows: TableRows) -> ArgumentError | None:
+def warn_of_odd_rows(rows: Rows) -> None:
+    """Warn of rows that are likely not what was meant; their times must be in order."""
+    order, steps = order_of(rows)
+    notices = [interleaved(rows, order) or _repeated(rows, order, steps), _doubled_hour(rows)]
+    notices += [alike(rows.streams, "streams"), alike(rows.classes, "classes")]
+    for notice in notices:
+        warn_of(notice)
+
+
+def warn_of(notice: ArgumentError | None) -> None:
+    """Warn, if there is something to say, at the line that called the package."""
+    if notice is not None:
+        warn_caller(OddRowsWarning(notice))
+
+
+def interleaved(rows: Rows, order: Ints | None = None) -> ArgumentError | None:
     """Return what to say of a table in which a source often has several rows at one time."""
-    if "stream" in rows.layout.columns or len(rows.time) < 2:
+    if rows.layout is None or "stream" in rows.layout.columns or len(rows) < 2:
         return None
-    same = (np.diff(rows.time) == 0) & (np.diff(rows.source.codes) == 0)
+    time, source = rows.time, rows.source
+    if rows.sort and order is not None:
+        time, source = time[order], source[order]
+    same = (np.diff(time) == 0) & (np.diff(source) == 0)
     if same.mean() <= REPEATED:
         return None
     found = _candidates(rows, apart=True)
-    if not found:
+    if not found and same.sum() < MIN_REPEATED:
         return None
     problem = "has {} rows with the time and the source of the row before"
-    rule = f"it has no column stream, but {_listed(found)}"
     hints = (Remedy.OR_SOURCES,) if "source" not in rows.layout.columns else ()
-    count = int(same.sum())
-    return ArgumentError("the table", count, problem, rule, Remedy.IF_STREAMS, hints=hints)
+    rule = "it has no column stream" + (f", but {_listed(found)}" if found else "")
+    remedy = Remedy.IF_STREAMS if found else Remedy.WHICH_STREAMS
+    return ArgumentError("the table", int(same.sum()), problem, rule, remedy, hints=hints)
 
 
-def warn_of_streams(notice: ArgumentError | None) -> None:
-    """Warn, if there is something to say."""
-    if notice is not None:
-        warnings.warn(TimeWarning(notice), stacklevel=4)
+def _repeated(rows: Rows, order: Ints, steps: Floats) -> ArgumentError | None:
+    """Return what to say of rows that stand twice: the stream, time, source and numbers."""
+    ties = np.flatnonzero(np.append(steps[1:] == 0, False) | (steps == 0)) if len(rows) else order
+    own = order[ties]
+    own = own[rows.observed()[own] & ~rows.one_hot[own]]  # a class may well come twice
+    if len(own) < 2:
+        return None
+    probs = np.nan_to_num(rows.probs[own], nan=-1)
+    numbers = np.column_stack([rows.stream[own], rows.time[own], rows.source[own], probs])
+    twice = len(own) - len(np.unique(numbers, axis=0))
+    if not twice:
+        return None
+    what = "the same stream, time, source and prediction as another"
+    return ArgumentError(
+        "the table", twice, f"has {{}} rows with {what}", remedy="each counts: leave them out"
+    )
 
 
-def _candidates(rows: TableRows, apart: bool = False) -> list[str]:
+def _doubled_hour(rows: Rows) -> ArgumentError | None:
+    """Return what to say of sorted dates without a zone that go back by an hour or less."""
+    kind = rows.time_kind
+    if not rows.sort or kind.kind != "date" or kind.zone is not None or len(rows.streams) > 1:
+        return None
+    back = np.flatnonzero(np.diff(rows.time) < 0)
+    if not 0 < len(back) < BACK_OFTEN or rows.time[back[0]] - rows.time[back[0] + 1] > CLOCK_CHANGE:
+        return None
+    rule = "sorting mixes the two hours if clocks were set back then"
+    remedy = "give dates with their offset, such as +02:00"
+    row = int(back[0]) + 1
+    text = kind.text(float(rows.time[row]))
+    return ArgumentError("time", text, "goes back to {}", rule, remedy, row=row)
+
+
+def alike(names: Sequence[Any], what: str) -> Any:
+    """Return what to say of names that differ only in capitals, in spaces, or as 7 and "7".
+
+    Examples
+    --------
+    >>> alike(["Ann", "bob", "ann "], "streams").rule
+    'they are counted apart'
+    """
+    first: dict[str, Any] = {}
+    for name in names:
+        other = first.setdefault(str(name).strip().casefold(), name)
+        if other is not name and other != name:
+            problem = f"are {other!r} and {{}}, which differ only in capitals, spaces or as number"
+            return ArgumentError(
+                what, name, f"{problem} and text", "they are counted apart",
+                "write them alike if they are one",
+            )  # fmt: skip
+    return None
+
+
+def _candidates(rows: Rows, apart: bool = False) -> list[str]:
     """Return the columns of few values, each of which has rows in order of time.
 
     With `apart`, no value may have two rows of a source at one time.
     """
-    if "stream" in rows.layout.columns:
+    if rows.layout is None or "stream" in rows.layout.columns:
         return []
     nw = import_optional("narwhals")
     found = []
@@ -84,7 +164,7 @@ def _candidates(rows: TableRows, apart: bool = False) -> list[str]:
         steps = np.diff(rows.time[order])[np.diff(codes[order]) == 0]
         if (steps < 0).any():
             continue
-        keys = np.stack([codes, rows.source.codes, np.unique(rows.time, return_inverse=True)[1]])
+        keys = np.stack([codes, rows.source, np.unique(rows.time, return_inverse=True)[1]])
         if apart and np.unique(keys, axis=1).shape[1] < len(codes):
             continue
         found.append(column)

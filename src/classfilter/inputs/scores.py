@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import ArgumentError, RowError
-from ..support.types import NUMBER, Floats
+from ..support.types import Floats, is_number
 
 SCORES = ("probabilities", "logits", "percent", "independent")
 """How the numbers of a table may be meant."""
@@ -38,7 +38,7 @@ def softmax(scores: ArrayLike, temperature: float = 1.0) -> Floats:
     >>> softmax([2.0, 0.0, 1.0], temperature=3.0).round(3)
     array([0.448, 0.23 , 0.321])
     """
-    if not isinstance(temperature, NUMBER) or not 0 < temperature < np.inf:
+    if not is_number(temperature) or not 0 < temperature < np.inf:
         raise ArgumentError("temperature", temperature, rule="it must be positive and finite")
     s = np.array(scores, np.float64)
     if s.ndim not in (1, 2) or s.shape[-1] < 2:

@@ -12,8 +12,9 @@ from ..support.imports import import_optional
 from .columns import Layout, TableFormat
 from .csv import DecimalMark, is_compressed
 from .files import TableInput, reading
-from .frames import as_frame, classes_of_labels
+from .frames import classes_of_labels
 from .ndjson import check_lines
+from .tables import as_frame
 
 if TYPE_CHECKING:
     import polars as pl

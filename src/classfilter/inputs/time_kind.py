@@ -114,3 +114,14 @@ def find_zone(name: str) -> tzinfo | None:
         return timezone(-offset if match[1] == "-" else offset)
     except (KeyError, ValueError, OSError):
         return None
+
+
+def common_kind(kinds: Sequence[TimeKind]) -> TimeKind:
+    """Return what the times of several streams were together: dates of several zones are in UTC."""
+    distinct = list(dict.fromkeys(kinds))
+    if len(distinct) == 1:
+        return distinct[0]
+    if {kind.kind for kind in distinct} != {"date"}:
+        return TimeKind()
+    zones = {kind.zone_name(offsets=True) for kind in distinct}
+    return distinct[0] if len(zones) == 1 else distinct[0]._replace(zone=UTC)

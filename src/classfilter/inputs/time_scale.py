@@ -10,6 +10,7 @@ import numpy as np
 
 from ..errors import ArgumentError, Remedy
 from ..support.types import Array, Floats, Ints
+from .order import MIN_STEPS
 from .times import per_second
 
 LARGEST_SECONDS = 1e11
@@ -22,13 +23,15 @@ ALONE = 10.0
 STILL_STEPS, STILL_RANGES = 1e4, 10.0
 """A half-life of so many steps, and of so many times the range of all times: nothing is forgotten,
 and an average hardly changes."""
-MIN_STEPS = 5
-"""A median of fewer says little."""
 ROWS = 10_000
 
 
-class TimeWarning(UserWarning):
-    """The unit of times, or the half-life of a filter, is likely wrong; `about` has the fields."""
+class OddRowsWarning(UserWarning):
+    """Rows are likely not what was meant; `about` has the fields.
+
+    Several streams as one, names that are alike, rows that stand twice; a unit of times, or a
+    half-life, that does not fit.
+    """
 
     def __init__(self, about: ArgumentError) -> None:
         super().__init__(about)
@@ -72,7 +75,7 @@ class TimeScale:
         self._numbers = numbers
         if self._step is None and self._half_life is not None:
             codes = np.zeros(len(time), np.intp) if stream is None else stream
-            self._step = median_step(time, codes)
+            self._step = first_step(time, codes)
 
     def finding(self) -> ArgumentError | None:
         """Return what seems to be wrong, and what to do; None if nothing does."""
@@ -82,10 +85,7 @@ class TimeScale:
         """Warn of what seems to be wrong, at the line that called the package."""
         about = self.finding()
         if about is not None:
-            level, frame = 1, sys._getframe()
-            while frame.f_back and str(frame.f_globals.get("__name__")).startswith("classfilter."):
-                level, frame = level + 1, frame.f_back
-            warnings.warn(TimeWarning(about), stacklevel=level)
+            warn_caller(OddRowsWarning(about))
 
     def _magnitude(self) -> ArgumentError | None:
         if self._first_large is None:
@@ -128,7 +128,7 @@ class TimeScale:
         )
 
 
-def median_step(time: Floats, stream: Ints) -> float | None:
+def first_step(time: Floats, stream: Ints) -> float | None:
     """Return the median time between successive rows of a stream, of the first rows; None of few.
 
     Of two in the middle, the smaller counts: where rows come in pairs, half of them are close.
@@ -145,3 +145,11 @@ def median_step(time: Floats, stream: Ints) -> float | None:
         if count >= len(time):
             return None
         count *= 10
+
+
+def warn_caller(warning: Warning) -> None:
+    """Warn at the line that called the package."""
+    level, frame, inner = 1, sys._getframe(), ("classfilter.", "contextlib")
+    while frame.f_back and str(frame.f_globals.get("__name__")).startswith(inner):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(warning, stacklevel=level)

@@ -11,12 +11,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import ArgumentError, RowError
+from ..errors import ArgumentError, Remedy, RowError
 from ..support.arrays import as_plain
-from ..support.types import NUMBER, Duration, Floats
+from ..support.types import Duration, Floats, is_number
 from ..support.validation import first_text, require_1d
 from .time_kind import TimeKind
 
+_OTHER_DATE = re.compile(r"\s*\d{1,4}[./-]\d{1,2}[./-]\d{1,4}\b")
+"""A date whose order of day, month and year only a format can tell."""
 _ISO = re.compile(
     r"(\d{4}-\d\d-\d\d)"
     r"(?:([T ]\d\d:\d\d(?::\d\d)?)(?:(?<=:\d\d:\d\d)[.,](\d+))? ?([Zz]|[+-]\d\d:?(?:\d\d)?)?)?"
@@ -57,8 +59,10 @@ def seconds(time: ArrayLike, unit: str | None = None) -> Floats:
     return read_times(time, unit)[0]
 
 
-def read_times(time: ArrayLike, unit: str | None = None) -> tuple[Floats, TimeKind]:
-    """Return times as `seconds` does, and what they were."""
+def read_times(
+    time: ArrayLike, unit: str | None = None, time_format: str | None = None
+) -> tuple[Floats, TimeKind]:
+    """Return times as `seconds` does, and what they were; text of dates by a format, if given."""
     if isinstance(time, np.ma.MaskedArray):
         time = as_plain(time)
     column, factor = np.asarray(time), per_second(unit)
@@ -75,10 +79,15 @@ def read_times(time: ArrayLike, unit: str | None = None) -> tuple[Floats, TimeKi
         kind = TimeKind("span" if column.dtype.kind == "m" else "date")
     else:
         cells = column.tolist()
+        if time_format is not None:
+            cells = [_by_format(cell, time_format, row) for row, cell in enumerate(cells)]
         parsed = [parse_timestamp(cell, factor) for cell in cells]
         if None in parsed:
             row = first_text(cells, [row for row, x in enumerate(parsed) if x is None])
-            raise RowError("time", cells[row], remedy=REMEDY, row=row)
+            other = isinstance(cells[row], str) and _OTHER_DATE.match(cells[row])
+            raise RowError(
+                "time", cells[row], remedy=Remedy.TIME_FORMAT if other else REMEDY, row=row
+            )
         t, kind = np.array(parsed, dtype=np.float64), TimeKind.of_cells(cells)
     invalid = ~np.isfinite(t)
     if invalid.any():
@@ -86,6 +95,20 @@ def read_times(time: ArrayLike, unit: str | None = None) -> tuple[Floats, TimeKi
         at = float(t[row])
         raise RowError("time", at, "is {}", "it must be finite", "leave the row out", row)
     return t, kind
+
+
+def _by_format(cell: Any, time_format: str, row: int) -> Any:
+    """Return the text of a date as a datetime; what is no text stays as it is."""
+    if not isinstance(cell, str) or not cell.strip():
+        return cell
+    if not isinstance(time_format, str):
+        rule = "it must be text, as for datetime.strptime"
+        raise ArgumentError("time_format", time_format, rule=rule)
+    try:
+        return datetime.strptime(cell.strip(), time_format)
+    except ValueError:
+        rule = f"it must be written as time_format says, {time_format!r}"
+        raise RowError("time", cell, rule=rule, row=row) from None
 
 
 def duration(argument: str, value: Duration | Any, entry: str | None = None) -> float:
@@ -107,7 +130,7 @@ def duration(argument: str, value: Duration | Any, entry: str | None = None) -> 
     """
     if isinstance(value, (timedelta, np.timedelta64)):
         return float(np.timedelta64(value) / np.timedelta64(1, "s"))
-    if isinstance(value, NUMBER) and not isinstance(value, bool):
+    if is_number(value):
         try:
             return float(value)
         except OverflowError:  # a whole number beyond all floats

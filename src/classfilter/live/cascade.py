@@ -20,7 +20,7 @@ from ..inputs import LABEL, is_series, one_row, positive_duration, prediction
 from ..pipeline import Chain, Channels, from_builtin, to_builtin
 from ..policy import Policy
 from ..support.arrays import as_plain
-from ..support.types import NUMBER, Array, Duration, Floats, Weights
+from ..support.types import Array, Duration, Floats, Weights, is_number
 
 Source = Callable[[Any], Any]
 
@@ -100,15 +100,19 @@ class OnlySource:
         self.source = source
 
     def choose(self, probs: ArrayLike, since: Mapping[str, float]) -> str:
+        """Return the only source."""
         return self.source
 
     def called(self, source: str, observation: ArrayLike, probs: ArrayLike, dt: float) -> None:
+        """Take note of nothing."""
         pass
 
     def reset(self) -> None:
+        """Reset nothing."""
         pass
 
     def copy(self) -> OnlySource:
+        """Return the same policy."""
         return OnlySource(self.source)
 
     def __repr__(self) -> str:
@@ -603,7 +607,7 @@ class Cascade:
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, NUMBER) and not isinstance(value, bool)
+    return is_number(value)
 
 
 def _require_known(argument: str, names: Mapping[str, Any], sources: list[str]) -> None:

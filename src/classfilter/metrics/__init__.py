@@ -15,7 +15,6 @@ from .labels import average_precision as average_precision
 from .matching import Spans as Spans
 from .matching import by_iou as by_iou
 from .results import EventScores
-from .results import aligned as aligned
 from .results import mean_of_known as mean_of_known
 from .rows import (
     Delay,

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import RowError
+from ..support.arrays import median_step
 from ..support.types import Array, Floats, Ints
 from ..support.validation import text_names
 
@@ -157,6 +158,6 @@ def joined_rows(time: Floats, keep: NDArray[np.bool_], max_gap: float | None) ->
     dt = np.diff(time)
     if dt.size == 0:
         return np.zeros(0, dtype=bool)
-    limit = 10 * float(np.median(dt)) if max_gap is None else max_gap
+    limit = 10 * median_step(dt) if max_gap is None else max_gap
     joined: NDArray[np.bool_] = keep[1:] & keep[:-1] & (dt <= limit)
     return joined

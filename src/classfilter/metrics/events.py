@@ -10,7 +10,7 @@ import numpy as np
 
 from ..errors import ArgumentError, RowError
 from ..inputs import duration as parse_duration
-from ..support.types import NUMBER
+from ..support.types import is_number
 from .matching import Matched, Spans, by_collar, by_iou, by_tolerance, edit_distance, merged, split
 from .results import EventScores, mean_of_known
 
@@ -198,7 +198,7 @@ def _grouped(argument: str, events: Any) -> Groups:
             problem, remedy = "has {}: the event is provisional", "leave it out"
             raise RowError(argument, event, problem, "", remedy, row=i)
         for x in (start, end):
-            if isinstance(x, bool) or not isinstance(x, NUMBER) or not math.isfinite(x):
+            if not is_number(x) or not math.isfinite(x):
                 rule = "start and end must be finite numbers"
                 raise RowError(argument, event, rule=rule, row=i)
         if end < start:
@@ -262,7 +262,7 @@ def _total(
 
 
 def _number(argument: str, value: Any) -> float:
-    if not isinstance(value, NUMBER) or isinstance(value, bool):
+    if not is_number(value):
         raise ArgumentError(argument, value, rule="it must be a number")
     return float(value)
 

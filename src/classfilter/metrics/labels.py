@@ -13,9 +13,10 @@ from ..inputs import in_order, named_classes, truth_of_labels
 from ..inputs import label_scores as read_scores
 from ..support.html import block, table
 from ..support.imports import public
-from ..support.types import NUMBER, Bools, Floats
+from ..support.text import aligned
+from ..support.types import Bools, Floats, is_number
 from ..support.validation import text_names
-from .results import aligned, mean_of_known, ratio
+from .results import mean_of_known, ratio
 
 COLUMNS = ("", "known", "true", "predicted", "found", "F1", "precision", "recall", "AP")
 
@@ -155,7 +156,7 @@ def label_scores(
     wren       3     1          0      0  0.000        nan   0.000  0.333
     On is above 0.5. Micro: all labels together. Macro: the mean over labels, without nan.
     """
-    if isinstance(threshold, bool) or not isinstance(threshold, NUMBER) or not 0 <= threshold <= 1:
+    if not is_number(threshold) or not 0 <= threshold <= 1:
         raise ArgumentError("threshold", threshold, rule="it must lie in [0, 1]")
     given = labels if labels is not None else named_classes(true) or named_classes(predicted)
     shape = np.shape(true)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from ..support.html import block, table
 from ..support.imports import public
+from ..support.text import aligned
 
 COLUMNS = (
     *("", "true", "predicted", "found", "false"),
@@ -116,19 +117,6 @@ class EventScores:
 
     def _repr_html_(self) -> str:
         return block(table(COLUMNS, self._rows()), self.convention)
-
-
-def aligned(rows: Iterable[Sequence[str]]) -> str:
-    """Return rows of cells as a table of text, the first column to the left."""
-    cells = list(rows)
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    return "\n".join(
-        "  ".join(
-            cell.rjust(n) if k else cell.ljust(n)
-            for k, (cell, n) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in cells
-    )
 
 
 def ratio(a: float, b: float) -> float:

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..support.arrays import median_step
 from ..support.types import Floats, Ints
 from .arguments import (
     Names,
@@ -299,7 +300,8 @@ def detection_delay(
     if not changed.any():
         return Delay(float("nan"), float("nan"), float("nan"), 0)
     dt = np.diff(t)
-    step = np.append(np.where(joined, dt, np.median(dt)), np.median(dt))  # a row's own duration
+    usual = median_step(dt)
+    step = np.append(np.where(joined, dt, usual), usual)  # a row's own duration
     correct = np.flatnonzero(k == y)
     hit = np.append(correct, y.size)[np.searchsorted(correct, first)]
     detected = hit <= last

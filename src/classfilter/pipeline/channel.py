@@ -177,8 +177,8 @@ class Channel:
 
         Examples
         --------
-        >>> from classfilter import Recording
-        >>> rec = Recording([0, 1, 2], ["strong", "weak", "weak"],
+        >>> from classfilter import Rows
+        >>> rec = Rows([0, 1, 2], ["strong", "weak", "weak"],
         ...     [[0.9, 0.1], [0.7, 0.3], [0.8, 0.2]], ["rest", "move"])
         >>> Channel.between(rec, "weak", "strong").matrix[0].round(2)
         array([0.75, 0.25])

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from ..support.types import NUMBER
+from ..support.types import is_number
 
 
 class Expected(NamedTuple):
@@ -56,7 +56,7 @@ def _checked(source: str, section: Any, K: int) -> Expected:
             raise ValueError(f"{title}.{key} is {value!r}; it must have a number for each class")
         for number in numbers:
             share = key == "agreement"
-            real = isinstance(number, NUMBER) and not isinstance(number, bool)
+            real = is_number(number)
             if not real or not 0 <= number <= (1 if share else math.inf):
                 rule = "from 0 to 1" if share else "0 or more"
                 raise ValueError(f"{title}.{key} is {value!r}; numbers there must be {rule}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import FrozenInstanceError
 from functools import cached_property
 from os import PathLike, fspath
@@ -16,13 +16,12 @@ import numpy as np
 from .. import _core
 from ..errors import RowError, names_keywords
 from ..events import EventRule
-from ..filters import Filter, on_and_off
-from ..inputs import at_reliability, lane_index, one_row
+from ..filters import Filter, check_smoother, on_and_off, smooth_one
+from ..inputs import Rows, at_reliability, lane_index, one_row
 from ..inputs import prediction as in_order
 from ..policy import Adaptive, Periodic, Policy
 from ..support.atomic import atomic_write
 from ..support.html import block, table
-from ..support.imports import public_name
 from ..support.types import Array, Bools, Floats, Weights
 from ..support.validation import Factorized, check_weight, class_order, row_weights
 from .channel import Channel, Channels, corrected
@@ -365,16 +364,16 @@ class Chain:
         self,
         source: Factorized,
         probs: Floats,
-        hard: Bools,
+        one_hot: Bools,
         classes: tuple[str, ...] | None = None,
     ) -> tuple[Floats, Floats]:
         """Return many predictions (T, K) as the filter gets them, and their weights (T,).
 
-        They must be checked before. `hard` says which of them are classes without confidence, as
+        They must be checked before. `one_hot` says which of them are classes without confidence, as
         one-hot rows; `classes` is the order of the columns, where it is not the filter's.
         """
         if not self.independent:
-            probs = self.at_reliability(source, probs, hard)
+            probs = self.at_reliability(source, probs, one_hot)
         if classes is not None:
             columns = class_order(self._fresh, classes)
             if not np.array_equal(columns, np.arange(columns.size)):
@@ -403,15 +402,15 @@ class Chain:
                 raise error.replaced(row=int((source.codes == i).argmax())) from None
         return weights
 
-    def at_reliability(self, source: Factorized, probs: Floats, hard: Bools) -> Floats:
+    def at_reliability(self, source: Factorized, probs: Floats, one_hot: Bools) -> Floats:
         """Return predictions whose classes without confidence count by the default reliability.
 
         A source with a channel needs none: the channel says how often it is right.
         """
-        if not hard.any():
+        if not one_hot.any():
             return probs
         bare = np.array([name not in self._logarithms for name in source.categories], bool)
-        return at_reliability(probs, hard & bare[source.codes])
+        return at_reliability(probs, one_hot & bare[source.codes])
 
     def in_order_of(self, classes: tuple[str, ...], results: Array) -> Array:
         """Return results (T, K) with their columns in another order of the classes."""
@@ -446,24 +445,50 @@ class Chain:
         text = json.dumps(self.settings, sort_keys=True)
         return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
 
-    def run(self, rec: Any) -> Array:
-        """Run channel, weights and filter over a `Recording`: (T, K)."""
-        results: Array = rec.run(self)
+    def run(self, rows: Rows) -> Array:
+        """Filter each stream of some rows from the initial state, with channels and weights.
+
+        The result is (T, K), in the order of the rows and of their classes.
+        """
+        return self._each_stream(rows, self._run)
+
+    def smooth(self, rows: Rows, lag: int | None = None) -> Array:
+        """Smooth each stream of some rows by the `smoother`: each row from those before and after.
+
+        `lag` is how many later rows each row uses; by default all.
+        """
+        smoother = self.smoother
+        f = check_smoother(smoother.filter())
+        return smoother._each_stream(
+            rows, lambda probs, beta, dt: smooth_one(f, probs, beta, dt, lag)
+        )
+
+    def _run(self, probs: Floats, beta: Floats, dt: Floats) -> Array:
+        results: Array = self.filter().run(probs, beta=beta, dt=dt)
         return results
 
-    def smooth(self, rec: Any, lag: int | None = None) -> Array:
-        """Smooth a `Recording`, with channel and weights, by its `smoother`: (T, K)."""
-        results: Array = rec.smooth(self, lag=lag)
-        return results
+    def _each_stream(self, rows: Rows, work: Callable[..., Array]) -> Array:
+        probs, weights = self.observe_rows(
+            rows.factorized_sources, rows.probs, rows.one_hot, rows.classes
+        )
+        order, dt = rows.grouped()
+        results = np.empty(probs.shape[:2], self._dtype)
+        ends = np.cumsum(np.bincount(rows.stream, minlength=len(rows.streams)))
+        for own, steps in zip(np.split(order, ends[:-1]), np.split(dt, ends[:-1]), strict=True):
+            results[own] = work(probs[own], weights[own], steps)
+        return self.in_order_of(rows.classes, results)
 
-    def events(self, recordings: Any, *, smooth: bool = False, lag: int | None = None) -> Any:
-        """Return the events of recordings by the chain's rule; see `classfilter.events`."""
-        return public_name("events")(recordings, self, smooth=smooth, lag=lag)
+    def events(self, rows: Any, *, smooth: bool = False, lag: int | None = None) -> Any:
+        """Return the events of rows by the chain's rule; see `classfilter.events`."""
+        from ..engine import events
 
-    def calibrated(self, recordings: Any) -> Any:
+        return events(rows, self, smooth=smooth, lag=lag)
+
+    def calibrated(self, rows: Any) -> Any:
         """Return a `Tuned` with temperatures that labels give; see `Tuned.calibrated`."""
-        tuned = public_name("Tuned")(self._fresh, reference=self.reference, **self._parts)
-        return tuned.calibrated(recordings)
+        from ..tuning import Tuned
+
+        return Tuned(self._fresh, reference=self.reference, **self._parts).calibrated(rows)
 
     def save(self, path: str | PathLike[str], policy: Policy | None = None) -> None:
         """Write filter, weights, channels, policy, rule and smoother as a TOML file; see `load`.
@@ -478,10 +503,6 @@ class Chain:
         text = to_toml(chain.settings_and_expected)
         with atomic_write(fspath(path)) as file:
             file.write(text.encode())
-
-    def report(self, recordings: Any, path: str | PathLike[str], **options: Any) -> None:
-        """Write a report on recordings with these settings; see `classfilter.report`."""
-        public_name("report")(recordings, path, self, **options)
 
     def __repr__(self) -> str:
         corrected = [name for name, c in self.channel.items() if c is not None]

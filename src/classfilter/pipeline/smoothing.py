@@ -34,8 +34,8 @@ def smooth(
     ----------
     filter : DirichletFilter, StickyFilter or Tuned
         Its settings, and its state before the first row; it does not change. Of a `Tuned` with one
-        source, the weight and the channel are used too; with several, smooth a `Recording`, which
-        has the source of each row.
+        source, the weight and the channel are used too; with several, call its own `smooth`: the
+        rows have the source of each.
     probs : array_like, shape (T, K), dataframe, list of mappings, or classes, shape (T,)
         One observation per row, as in `run`; a row of NaN only lets time pass.
     beta, dt : float or array_like, shape (T,)
@@ -80,13 +80,13 @@ def _of_one_source(chain: Chain, probs: Any) -> tuple[ArrayLike, ArrayLike]:
     if len(chain.sources) > 1:
         raise ValueError(
             f"filter has the sources {chain.sources}, and probs does not say which row is of "
-            "which; make a Recording with the source of each row, and call its smooth"
+            "which; make rows with the source of each, and call the smooth of the chain"
         )
     source = chain.sources[0] if chain.sources else None
     name, weight = chain.weight(source)
     if chain.independent:
         rows = predictions(probs, chain.classes, independent=True)
-        names = Factorized(np.zeros(len(rows.hard), np.intp), [name])
+        names = Factorized(np.zeros(len(rows.one_hot), np.intp), [name])
         return chain.observe_rows(names, *rows)
     channel = chain.channel.get(name)
     if channel is None:

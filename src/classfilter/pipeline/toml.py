@@ -25,7 +25,7 @@ from ..filters import (
 )
 from ..inputs import duration
 from ..policy import Adaptive, Periodic, Policy
-from ..support.types import NUMBER
+from ..support.types import is_number
 from ..support.validation import check_weight
 from .channel import Channel
 from .pipeline import Chain
@@ -66,9 +66,10 @@ def load(path: str | PathLike[str]) -> Chain:
     Examples
     --------
     >>> import tempfile
-    >>> from classfilter import DirichletFilter
+    >>> import classfilter as cf
+    >>> chain = cf.Chain(cf.DirichletFilter(["walk", "sit"], 0.95), beta={"weak": 0.1})
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     DirichletFilter(["walk", "sit"], 0.95).save(f"{folder}/walk.toml", {"weak": 0.1})
+    ...     chain.save(f"{folder}/walk.toml")
     ...     walk = load(f"{folder}/walk.toml")
     >>> walk.filter(), walk.beta
     (DirichletFilter(['walk', 'sit'], gamma=0.95, estimate='mode'), {'weak': 0.1})
@@ -305,7 +306,7 @@ def _check(key: str, value: Any, title: str = "") -> None:
             raise ValueError(f"{what} {short(value)}; its rows must be equally long")
         cells = [cell for row in cells for cell in row]
     for cell in cells:
-        if isinstance(cell, bool) or not isinstance(cell, NUMBER):
+        if not is_number(cell):
             raise ValueError(f"{what} {short(value)}; it must be a number, without quotes")
 
 

@@ -16,7 +16,8 @@ from ..errors import ArgumentError
 from ..events import Events
 from ..inputs import seconds
 from ..metrics import Reliability
-from ..support.plot_style import (
+from ..support.types import Floats, Ints
+from .style import (
     COLOURS,
     LEGEND_LINE,
     LINES,
@@ -31,14 +32,13 @@ from ..support.plot_style import (
     time_axis,
     typical_step,
 )
-from ..support.types import Floats, Ints
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from ..compare import Comparison
-    from ..engine import Recording
+    from ..inputs import Rows
 
 LANE_HEIGHT = 0.32
 """Of a figure, in inches."""
@@ -338,7 +338,7 @@ def timeline(
 
 
 def overview(
-    rec: Recording,
+    rec: Rows,
     probs: ArrayLike,
     *,
     rows: slice = slice(None),
@@ -349,7 +349,7 @@ def overview(
 
     Parameters
     ----------
-    rec : Recording
+    rec : Rows
         Where several rows have one time, the last of them is drawn.
     probs : array_like (T, K)
         Its filtered probabilities.
@@ -369,9 +369,10 @@ def overview(
 
     Examples
     --------
-    >>> from classfilter import DirichletFilter, Recording
-    >>> rec = Recording([0, 5, 10], "weak", [[0.9, 0.1], [0.2, 0.8], [0.7, 0.3]], ["rest", "move"])
-    >>> figure = overview(rec, rec.run(DirichletFilter(rec.classes)))
+    >>> import classfilter as cf
+    >>> p = [[0.9, 0.1], [0.2, 0.8], [0.7, 0.3]]
+    >>> rec = cf.rows(time=[0, 5, 10], source="weak", probs=p, classes=["rest", "move"])
+    >>> figure = overview(rec, cf.Chain(cf.DirichletFilter(rec.classes)).run(rec))
     >>> [axes.get_ylabel() for axes in figure.axes]
     ['', 'Raw', 'Filtered']
     """
@@ -384,12 +385,12 @@ def overview(
         raise ValueError("there is nothing to draw: the recording has no rows")
     last = np.flatnonzero(np.diff(rec.time, append=np.inf) > 0)
     last = np.intersect1d(last, np.arange(len(rec))[rows])
-    if zone is None and rec._time_kind.kind == "date":
-        zone = rec._time_kind.zone or NO_ZONE
+    if zone is None and rec.time_kind.kind == "date":
+        zone = rec.time_kind.zone or NO_ZONE
     start = rec.time[0] if zone is None else 0.0
     t, raw, P = (rec.time - start)[last], rec.probs[last], P[last]
     axis = time_axis(t, find_zone(t, zone))
-    called = np.isin(rec.time[last], rec.time[rec.source == strong])
+    called = np.isin(rec.time[last], rec.time[rec.of_source(strong or "")])
     truth = None if rec.label is None else rec.label[last]
     if rec.independent:
         lanes: dict[str, Any] = {} if truth is None else {"truth": truth}
@@ -458,7 +459,7 @@ def comparison(result: Comparison) -> Figure:
 
 
 def _overview_of_labels(
-    rec: Recording, axis: TimeAxis, t: Floats, rows: Mapping[str, Any], called: Any, strong: Any
+    rec: Rows, axis: TimeAxis, t: Floats, rows: Mapping[str, Any], called: Any, strong: Any
 ) -> Figure:
     """Draw a recording of several labels at once: the truth, the scores, and the probabilities."""
     from matplotlib.figure import Figure

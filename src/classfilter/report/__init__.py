@@ -1,6 +1,6 @@
 """The report: one file with pictures, tables and sliders, which opens in a browser."""
 
-from .report import TUNED, report
+from .page import TUNED, report
 
 __all__ = [
     "TUNED",

@@ -1,4 +1,4 @@
-/*! Built by js/build.mjs; do not edit. Sources: d9caca8877f74aec7ac1897a52c3104841114b8b55d29472a9ad60299a2ce5ce
+/*! Built by js/build.mjs; do not edit. Sources: edc83a42db7cfee29dd3dc3a9ffb71d53650b249732199e0fef0a66670aec9bf
 
 uplot 1.6.32
 

@@ -7,12 +7,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..engine import Decoder, Recording
+from ..engine import Decoder
 from ..events import EventRule
+from ..inputs import Rows
 from ..pipeline import Chain
 from ..support.html import Markup, markup
 from ..support.types import Array
-from ..tuning import count_changes, last_predictions
+from ..tuning import GAP, count_changes, last_predictions
 from .page_data import NamedRecordings
 
 
@@ -40,13 +41,13 @@ class Figures(NamedTuple):
     right: tuple[float, float]
 
 
-def hours(rec: Recording) -> float:
+def hours(rec: Rows) -> float:
     """Return the length of a stream without pauses longer than ten usual steps."""
     dt = rec.dt[1:]
-    return float(dt[dt <= 10 * np.median(dt)].sum()) / 3600 if dt.size else 0.0
+    return float(dt[dt <= GAP * rec.step].sum()) / 3600
 
 
-def count_events(recs: Sequence[Recording], filtered: Sequence[Array], tuned: Chain) -> int:
+def count_events(recs: Sequence[Rows], filtered: Sequence[Array], tuned: Chain) -> int:
     """Return how many events there are in filtered rows."""
     rule, decoders, count = tuned.rule or EventRule(), {}, 0
     for rec, P in zip(recs, filtered, strict=True):
@@ -60,7 +61,7 @@ def count_events(recs: Sequence[Recording], filtered: Sequence[Array], tuned: Ch
 def figures(streams: NamedRecordings, tuned: Chain) -> Figures:
     """Run the chain over all streams, and count."""
     recs = [rec for _, rec in streams]
-    filtered = [rec.run(tuned) for rec in recs]
+    filtered = [tuned.run(rec) for rec in recs]
     changes, length = np.zeros(2), np.zeros(2)
     right, judged = np.zeros(2), np.zeros(2)
     for rec, P in zip(recs, filtered, strict=True):
@@ -68,7 +69,7 @@ def figures(streams: NamedRecordings, tuned: Chain) -> Figures:
             continue
         raw = last_predictions(rec)
         for i, predicted in enumerate((raw, np.where(raw >= 0, P.argmax(axis=1), -1))):
-            switches, spent = count_changes(rec.time, predicted)
+            switches, spent = count_changes(rec, predicted)
             changes[i] += switches
             length[i] += spent
             if rec.label is not None:

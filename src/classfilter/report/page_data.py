@@ -12,14 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..embedded import prepared
-from ..engine import Recording
 from ..filters import DirichletFilter, StickyFilter
-from ..inputs import DEFAULT_RELIABILITY
+from ..inputs import DEFAULT_RELIABILITY, Rows
 from ..pipeline import Chain
 from ..support.validation import class_order
-from ..tuning import median_step
+from ..tuning import step_of
 
-NamedRecordings = list[tuple[str, Recording]]
+NamedRecordings = list[tuple[str, Rows]]
 """Recordings, by the names of their streams."""
 ALL_ROWS = "all rows"
 """The name of a stream that has none."""
@@ -35,7 +34,7 @@ def first_rows(streams: NamedRecordings, limit: int, most: int | None = None) ->
     chosen: NamedRecordings = []
     for name, rec in streams:
         if limit > 0 and len(rec) and (most is None or len(chosen) < most):
-            chosen.append((name, rec if len(rec) <= limit else rec.part(slice(0, limit))))
+            chosen.append((name, rec if len(rec) <= limit else rec.take(slice(0, limit))))
             limit -= len(chosen[-1][1])
     return chosen
 
@@ -65,7 +64,7 @@ def page_data(streams: NamedRecordings, tuned: Chain) -> dict[str, Any]:
         "reliability": DEFAULT_RELIABILITY,
         "independent": False,
         **_time_kind([rec for _, rec in streams]),
-        "step": median_step([rec for _, rec in streams]),
+        "step": step_of([rec for _, rec in streams]),
         "configs": [played.settings_and_expected | prepared(filter_)],
         "streams": [
             {
@@ -73,9 +72,9 @@ def page_data(streams: NamedRecordings, tuned: Chain) -> dict[str, Any]:
                 "stream": None if name == ALL_ROWS else name,
                 "config": 0,
                 "time": packed(rec.time, np.float64),
-                "source": packed([sources.index(source) for source in rec.source], np.uint16),
+                "source": packed([sources.index(source) for source in rec.source_names], np.uint16),
                 "probs": packed(rec.probs[:, columns], np.float64),
-                "hard": packed(rec.hard, np.uint8),
+                "hard": packed(rec.one_hot, np.uint8),
                 "label": packed(_labels(rec, place_of), np.int16),
             }
             for name, rec in streams
@@ -96,7 +95,7 @@ def label_page_data(streams: NamedRecordings, tuned: Chain) -> dict[str, Any]:
     return data | {
         "classes": ["off", "on"],
         "independent": True,
-        "step": median_step(recs),
+        "step": step_of(recs),
         "configs": configs,
         "streams": [lanes[place] for place in sorted(lanes)],
     }
@@ -116,12 +115,12 @@ def _played(tuned: Chain) -> Chain:
     )
 
 
-def _time_kind(recs: Sequence[Recording]) -> dict[str, Any]:
+def _time_kind(recs: Sequence[Rows]) -> dict[str, Any]:
     """Return whether times are dates, or numbers that look like UNIX seconds, and their zone.
 
     The zone is a name or an offset; "" for dates without one, None for other numbers.
     """
-    kinds = [rec._time_kind for rec in recs]
+    kinds = [rec.time_kind for rec in recs]
     dates = all(kind.kind == "date" for kind in kinds)
     unix = all(
         kind.is_number and rec.time[0] >= FIRST_DATE for kind, rec in zip(kinds, recs, strict=True)
@@ -133,7 +132,7 @@ def _time_kind(recs: Sequence[Recording]) -> dict[str, Any]:
     return {"dates": dates, "unix": unix, "zone": zone}
 
 
-def _labels(rec: Recording, place_of: NDArray[Any]) -> NDArray[Any]:
+def _labels(rec: Rows, place_of: NDArray[Any]) -> NDArray[Any]:
     """Return the labels in another order of classes, -1 where there are none."""
     if rec.label is None:
         return np.full(len(rec), -1)

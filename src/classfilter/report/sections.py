@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from ..engine import TITLES, Recording, episodes
+from ..engine import TITLES, episodes
 from ..filters import HoldFilter
+from ..inputs import Rows
 from ..pipeline import Chain
 from ..support.html import Markup, lines_of, markup, table
 from ..support.types import Array
@@ -35,14 +36,14 @@ def section(title: str, *parts: Any) -> str:
     return f"<section><h2>{markup(title)}</h2>{inner}</section>\n"
 
 
-def rates_of_sources(recs: Sequence[Recording]) -> list[list[str]]:
+def rates_of_sources(recs: Sequence[Rows]) -> list[list[str]]:
     """Return of each source how many predictions there are, per hour, and how many are missing."""
     total = sum(map(hours, recs))
     sources = dict.fromkeys(name for rec in recs for name in rec.sources)
     rates = []
     for name in sources:
         seen = sum(int(rec.observed(name).sum()) for rec in recs)
-        missing = sum(int((rec.source == name).sum()) for rec in recs) - seen
+        missing = sum(int((rec.of_source(name)).sum()) for rec in recs) - seen
         rates.append([name, f"{seen:,}", f"{seen / total:,.0f}" if total else "", f"{missing:,}"])
     return rates
 
@@ -58,7 +59,7 @@ def streams_section(streams: NamedRecordings, tuned: Chain, labelled: bool) -> s
         raw = last_predictions(rec)
         both = (raw, np.where(raw >= 0, tuned.run(rec).argmax(axis=1), -1))
         cells = [name, f"{len(rec):,}", f"{hours(rec):.1f}"]
-        cells += [_rate(predicted, rec.time) for predicted in both]
+        cells += [_rate(predicted, rec) for predicted in both]
         cells += [_share(rec, predicted) for predicted in both if labelled]
         lines.append(cells)
     more = f"And {len(recs) - MAX_STREAMS:,} more streams." if len(recs) > MAX_STREAMS else ""
@@ -82,7 +83,7 @@ def sources_section(streams: NamedRecordings, tuned: Chain) -> str:
     known = {(e.source, e.stream, e.verdict.split()[0]) for e in against}
     new = [e for e in by_itself if (e.source, e.stream, e.verdict.split()[0]) not in known]
     lines = [
-        [e.source, names[e.stream], recs[e.stream]._time_kind.text(e.start), e.verdict]
+        [e.source, names[e.stream], recs[e.stream].time_kind.text(e.start), e.verdict]
         for e in (*against, *new)
     ]
     how = (
@@ -98,22 +99,22 @@ def sources_section(streams: NamedRecordings, tuned: Chain) -> str:
     return section("How the sources are doing", how, overview, reported, more)
 
 
-def _rate(predicted: Any, time: Any) -> str:
-    changes, hours = count_changes(time, predicted)
+def _rate(predicted: Any, rec: Rows) -> str:
+    changes, hours = count_changes(rec, predicted)
     return f"{changes / hours:.1f}" if hours else ""
 
 
-def _share(rec: Recording, predicted: Any) -> str:
+def _share(rec: Rows, predicted: Any) -> str:
     if rec.label is None:
         return ""
     judged = (rec.label >= 0) & (predicted >= 0)
     return f"{(rec.label == predicted)[judged].mean():.1%}" if judged.any() else ""
 
 
-def confusions_section(recs: Sequence[Recording], tuned: Chain, labelled: bool) -> str:
+def confusions_section(recs: Sequence[Rows], tuned: Chain, labelled: bool) -> str:
     """Show what each source predicts in each class, without labels; and by them, if there are."""
     classes = recs[0].classes
-    smoothed = [rec.smooth(playable(tuned)) for rec in recs]
+    smoothed = [playable(tuned).smooth(rec) for rec in recs]
     parts: list[Any] = [
         "Each row is a class: how a source's mean prediction is spread there, in percent. It is "
         "learnt without labels: the class is the smoothed estimate, which uses later predictions "
@@ -140,7 +141,7 @@ def confusions_section(recs: Sequence[Recording], tuned: Chain, labelled: bool) 
     return section("What each source confuses", *parts)
 
 
-def _labels(rec: Recording) -> Any:
+def _labels(rec: Rows) -> Any:
     return np.full(len(rec), -1) if rec.label is None else rec.label
 
 
@@ -162,19 +163,19 @@ def matrix(counts: Array, classes: Sequence[str], title: str) -> Markup:
     )
 
 
-def calls_section(recs: Sequence[Recording], tuned: Chain, labelled: bool) -> str:
+def calls_section(recs: Sequence[Rows], tuned: Chain, labelled: bool) -> str:
     """Show what calls of the reference buy: what fewer of them would cost."""
     title, strong = "What strong calls gain", tuned.reference
     others = {name for rec in recs for name in rec.sources} - {strong}
     if not others:
         return section(title, f"There is one source, {strong!r}, so there is no choice of calls.")
-    full = [rec.run(tuned).argmax(axis=1) for rec in recs]
+    full = [tuned.run(rec).argmax(axis=1) for rec in recs]
     total = sum(map(hours, recs)) or np.nan
     spacing = thin(recs, strong, None).every
     hold, weights = HoldFilter(recs[0].classes), {**dict.fromkeys(others, 0.5), strong: 1.0}
-    runs: dict[str, Callable[[Recording], Array]] = {
-        "filtered": lambda rec: rec.run(tuned),
-        "last strong prediction": lambda rec: rec.run(hold, beta=weights),
+    runs: dict[str, Callable[[Rows], Array]] = {
+        "filtered": lambda rec: tuned.run(rec),
+        "last strong prediction": lambda rec: Chain(hold, beta=weights).run(rec),
     }
     lines: dict[str, list[tuple[float, float]]] = {name: [] for name in runs}
     for nth in FEWER:
@@ -199,7 +200,7 @@ def calls_section(recs: Sequence[Recording], tuned: Chain, labelled: bool) -> st
     )
 
 
-def _right(rec: Recording, part: Recording, full: Any, P: Array, labelled: bool) -> Any:
+def _right(rec: Rows, part: Rows, full: Any, P: Array, labelled: bool) -> Any:
     """Return for each row of a part whether its class is that of the label, or of all rows."""
     predicted = P.argmax(axis=1)
     if labelled:

@@ -1,8 +1,8 @@
 """Labelled streams of a weak and a strong classifier, simulated."""
 
 from ..support.imports import public
+from .days import Simulation, simulate
 from .presets import Classifier
-from .simulate import Simulation, simulate
 
 __all__ = [
     "Classifier",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from numbers import Integral
 from typing import Any, NamedTuple
 
@@ -29,11 +30,21 @@ from sklearn.utils.metadata_routing import (
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted
 
-from ..engine import RULES, Decoder, Recording, Rule, events_of, group_and_sort, listed
+from ..engine import RULES, Decoder, Rule, events_of, listed
 from ..errors import ArgumentError, RowError
 from ..events import Event, Events
 from ..filters import DirichletFilter, Filter, MultiLabelFilter
-from ..inputs import TimeKind, fewest, group_starts, named_classes, predictions, read_times
+from ..inputs import (
+    Rows,
+    TimeKind,
+    fewest,
+    group_starts,
+    grouped,
+    named_classes,
+    predictions,
+    read_times,
+)
+from ..inputs import rows as read
 from ..pipeline import Chain
 from ..support.imports import public
 from ..support.types import Array, Duration, Floats, Ints
@@ -73,7 +84,7 @@ def streams_of(n: int, groups: ArrayLike | None, times: ArrayLike | None) -> Row
             time, kind = read_times(_column("times", times, n))
         except RowError as error:
             raise error.replaced(argument="times") from None
-    order, _ = group_and_sort(time, codes, sort=True)
+    order, _ = grouped(time, codes, sort=True)
     rows = np.split(order, group_starts(codes[order]))
     if times is None:
         for part in rows:
@@ -88,37 +99,45 @@ def _column(name: str, column: ArrayLike, n: int) -> Array:
     return array
 
 
-def recordings(
+def rows_of_streams(
     probs: ArrayLike,
     classes: Array,
     streams: RowsByStream,
     source: str = SOURCE,
     independent: bool = False,
-) -> Iterator[tuple[Ints, Recording]]:
-    """Yield the rows of each stream with their recording."""
+) -> Iterator[tuple[Ints, Rows]]:
+    """Yield which rows are of each stream, and their predictions."""
     names = text_names(classes.tolist(), fewest(independent))
     try:
-        checked, hard = predictions(probs, names, independent=independent)
+        checked, one_hot = predictions(probs, names, independent=independent)
     except RowError as error:
         raise error.replaced(argument="predict_proba of estimator") from None
-    for rows in streams.rows:
-        sources, known = np.full(len(rows), source), (hard[rows], streams.kind, independent)
-        columns = streams.times[rows], sources, checked[rows], names, None
-        yield rows, Recording._from_checked(*columns, *known)
+    for name, rows in zip(streams.names, streams.rows, strict=True):
+        zeros = np.zeros(len(rows), np.intp)
+        yield (
+            rows,
+            Rows(
+                time=streams.times[rows],
+                stream=zeros,
+                streams=(name,),
+                source=zeros,
+                sources=(source,),
+                probs=checked[rows],
+                one_hot=one_hot[rows],
+                classes=names,
+                independent=independent,
+                time_kind=streams.kind,
+            ),
+        )
 
 
-def labelled(rec: Recording, label: Ints) -> Recording:
-    """Return a recording with its true classes."""
-    columns = rec.time, rec.source, rec.probs, rec.classes, label, rec.hard
-    return Recording._from_checked(*columns, rec._time_kind, rec.independent)
+def run_filter(chosen: Filter | Chain, rows: Rows, lag: int | None) -> Array:
+    """Filter the rows of a stream, or smooth them."""
+    chain = Chain.of(chosen)
+    return chain.run(rows) if lag == 0 else chain.smooth(rows, lag=lag)
 
 
-def run_filter(chosen: Filter | Chain, rec: Recording, lag: int | None) -> Array:
-    """Filter a recording, or smooth it."""
-    return rec.run(chosen) if lag == 0 else rec.smooth(chosen, lag=lag)
-
-
-def rule_of(given: Any, chosen: Filter | Chain, empty: Recording, lag: int | None) -> Rule | None:
+def rule_of(given: Any, chosen: Filter | Chain, empty: Rows, lag: int | None) -> Rule | None:
     """Return the rule for events that is given, or that of the chain, if it fits the classes."""
     rule: Rule | None = given
     if given is None:
@@ -370,7 +389,7 @@ class FilteredClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
         streams = streams_of(len(truth), groups, times)
         chosen = self._filter(classes, X, truth, streams, params)
         kind = "probabilities" if several is None else "independent"
-        empty = Recording([], [], [], text_names(classes.tolist()), scores=kind)
+        empty = read(time=[], probs=[], classes=classes.tolist(), scores=kind)
         if Chain.of(chosen).independent != empty.independent:
             what = "classes that exclude each other" if several is None else "several labels"
             remedy = "several labels at once need MultiLabelFilter(labels, filter)"
@@ -406,7 +425,7 @@ class FilteredClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
         check_is_fitted(self)
         parts = list(self._filtered(X, groups, times, params))
         filtered = np.empty((sum(len(rows) for rows, *_ in parts), len(self.classes_)))
-        for rows, _, _, probs in parts:
+        for rows, _, probs in parts:
             filtered[rows] = probs
         return filtered
 
@@ -438,16 +457,17 @@ class FilteredClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
             raise ArgumentError("event_rule", None, "is {}, and the filter has none", remedy=remedy)
         found: list[Event] = []
         kind = TimeKind()
-        for _, stream, rec, probs in self._filtered(X, groups, times, params):
-            decoder = Decoder(rule, rec.classes, probs.dtype, rec.independent)
-            found += listed(stream, rec, decoder.decide(rec.time, probs))
-            kind = rec._time_kind
+        for _, one, probs in self._filtered(X, groups, times, params):
+            decoder = Decoder(rule, one.classes, probs.dtype, one.independent)
+            decided = decoder.decide(one.time, probs)
+            found += listed(one.streams[0], one.classes, decided)
+            kind = one.time_kind
         return events_of(found, kind)
 
     def _filtered(
         self, X: Any, groups: Any, times: Any, params: dict[str, Any]
-    ) -> Iterator[tuple[Ints, Any, Recording, Array]]:
-        """Yield the rows of each stream, its name, its recording, and what is filtered of it."""
+    ) -> Iterator[tuple[Ints, Rows, Array]]:
+        """Yield which rows are of each stream, its predictions, and these filtered."""
         params = self._routed("predict_proba", groups, times, params)
         probs = self.estimator_.predict_proba(X, **params)
         independent = Chain.of(self.filter_).independent
@@ -457,9 +477,9 @@ class FilteredClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
             self._warn_without(groups=groups, times=times)
         streams = streams_of(len(probs), groups, times)
         source = self.filter_.reference if isinstance(self.filter_, Chain) else SOURCE
-        each = recordings(probs, self.classes_, streams, source, independent)
-        for name, (rows, rec) in zip(streams.names, each, strict=True):
-            yield rows, name, rec, run_filter(self.filter_, rec, self.lag)
+        each = rows_of_streams(probs, self.classes_, streams, source, independent)
+        for places, one in each:
+            yield places, one, run_filter(self.filter_, one, self.lag)
 
     def predict(
         self,
@@ -566,8 +586,8 @@ class FilteredClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
             return self.filter
         probs = out_of_fold(self.estimator, self.cv, classes_, X, y, streams, params)
         recs = [
-            labelled(rec, y[rows] if independent else positions(y[rows], classes_))
-            for rows, rec in recordings(probs, classes_, streams, independent=independent)
+            replace(one, label=y[own] if independent else positions(y[own], classes_))
+            for own, one in rows_of_streams(probs, classes_, streams, independent=independent)
         ]
         if not any(rec.observed().any() for rec in recs):
             warnings.warn(

@@ -152,28 +152,35 @@ class AsTheyAre(Work):
     """Takes the rows as they are: filtered before, or predictions."""
 
     def results(self, tables: Iterator[pa.Table]) -> Iterator[tuple[CheckedRows, Array]]:
+        """Return each table, checked, with its probabilities."""
         for table in tables:
             checked = check_rows(table, self._form)
             yield checked, checked.rows.probs
 
 
 class Filtering(Work):
+    """Filters the rows."""
+
     def results(self, tables: Iterator[pa.Table]) -> Iterator[tuple[CheckedRows, Array]]:
+        """Return each table, checked, with the estimates of its rows."""
         form = self._form
         batch = BatchFilter(form.settings, threads=1)
         for table in tables:
             checked = check_rows(table, form)
             yield checked, batch.run(checked.rows)
             if len(batch):
-                batch.keep(checked.rows.stream.categories[-1])
+                batch.keep(checked.rows.streams[-1])
 
 
 class Smoothing(Work):
+    """Smooths the rows, with all later rows or some of them."""
+
     def __init__(self, form: FrameFormat, lag: int | None) -> None:
         super().__init__(form)
         self._lag = lag
 
     def results(self, tables: Iterator[pa.Table]) -> Iterator[tuple[CheckedRows, Array]]:
+        """Return each table, checked, with the smoothed estimates of its rows."""
         form = self._form
         stream = form.layout.columns.get("stream")
         if self._lag is None:

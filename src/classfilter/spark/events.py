@@ -175,9 +175,9 @@ class _OpenStream:
     def push(self, checked: CheckedRows, P: Array) -> Iterator[ComesOut]:
         """Yield the events that are final with the valid rows of a table, grouped by stream."""
         rows = checked.rows
-        starts = np.flatnonzero(np.diff(rows.stream.codes, prepend=-1))
+        starts = np.flatnonzero(np.diff(rows.stream, prepend=-1))
         for first, last in pairwise([*starts.tolist(), len(rows.time)]):
-            name = rows.stream.categories[rows.stream.codes[first]]
+            name = rows.streams[rows.stream[first]]
             if self._state is None or name != self._name:
                 yield from self.end()
                 self._name, self._state = name, self._decoder.start()

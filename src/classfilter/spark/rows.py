@@ -9,7 +9,7 @@ import numpy as np
 
 from ..errors import RowError
 from ..inputs import (
-    TableRows,
+    Rows,
     TimeScale,
     most_probable,
     names_on,
@@ -30,7 +30,7 @@ class CheckedRows(NamedTuple):
     """A table, its valid rows, which those are, and what is wrong with the others."""
 
     table: pa.Table
-    rows: TableRows
+    rows: Rows
     valid: Bools
     errors: list[str | None]
 
@@ -50,15 +50,15 @@ def check_rows(table: pa.Table, form: FrameFormat) -> CheckedRows:
     return CheckedRows(table, _read(used.filter(valid), form), valid, errors)
 
 
-def _read(table: pa.Table, form: FrameFormat) -> TableRows:
+def _read(table: pa.Table, form: FrameFormat) -> Rows:
     rows = read_rows(table, form.table)
     if form.chain is not None:
-        form.chain.weights_in(rows.source)
+        form.chain.weights_in(rows.factorized_sources)
     _look_at_times(rows, form)
     return rows
 
 
-def _look_at_times(rows: TableRows, form: FrameFormat) -> None:
+def _look_at_times(rows: Rows, form: FrameFormat) -> None:
     """Warn, once in each worker, if numbers look like milliseconds; only workers see the rows."""
     scale = TimeScale(form.table.unit)
     scale.see(rows.time, numbers=rows.time_kind.is_number)

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..engine import filtered_format, format_for
+from ..engine import format_for
 from ..errors import ArgumentError
-from ..inputs import Layout, TableFormat, result_columns
+from ..inputs import Layout, TableFormat, filtered_format, result_columns
 from ..pipeline import Chain
 from ..support.imports import import_optional
 from ..support.validation import class_order

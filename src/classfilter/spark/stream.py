@@ -246,7 +246,7 @@ class _Check:
                 continue
             table, rows, valid, errors = check_rows(pa.Table.from_batches([batch]), form)
             probs, beta = form.settings.observe_rows(
-                rows.source, rows.probs, rows.hard, rows.classes
+                rows.factorized_sources, rows.probs, rows.one_hot, rows.classes
             )
             time = np.full(len(table), np.nan)
             time[valid] = rows.time

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from ..engine import recordings
 from ..inputs import TableFormat, check_named
+from ..inputs import rows as read_rows_of
 from ..support.imports import import_optional
 from ..support.types import Classes
 from ..tuning import Tuned, tune
@@ -41,7 +41,7 @@ def tune_frame(
     seed : int
         Of the hash.
     classes, columns, scores, unit
-        As in `recordings`.
+        As in `classfilter.rows`.
     **options
         Those of `tune`: ``reference="strong"``, ``every=12``, ...
 
@@ -68,7 +68,7 @@ def tune_frame(
         rows = rows.orderBy(time)
     table = rows.toArrow()
     how: Any = {"classes": classes, "columns": columns, "scores": scores, "unit": unit}
-    return tune(recordings(table, **how), **options)
+    return tune(read_rows_of(table, **how), **options)
 
 
 _READ = ("time", "stream", "source", "label", "prediction", "confidence")

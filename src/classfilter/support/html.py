@@ -52,7 +52,7 @@ def table(header: Sequence[Any], rows: Iterable[Sequence[Any]]) -> Markup:
     )
 
 
-def recording(
+def class_counts(
     time: Floats,
     lanes: Sequence[tuple[str, Ints]],
     classes: Sequence[str],
@@ -70,5 +70,5 @@ def recording(
         for _, labels in lanes
     ]
     rows = [[name, *(count[k] for count in counts)] for k, name in enumerate(classes)]
-    span = f", times {as_text(time[0])} to {as_text(time[-1])}" if time.size else ""
+    span = f", times {as_text(time.min())} to {as_text(time.max())}" if time.size else ""
     return block(f"{time.size} rows{span}", table([of, *(name for name, _ in lanes)], rows))

@@ -1,4 +1,4 @@
-"""Imports: the public path of a class, a name of a layer further up, an optional library."""
+"""Imports: the public path of a class, and optional libraries."""
 
 from __future__ import annotations
 
@@ -10,11 +10,6 @@ def public(*classes: type, module: str = "classfilter") -> None:
     """Set the module of classes to their public path, which pickles and messages show."""
     for cls in classes:
         cls.__module__ = module
-
-
-def public_name(name: str) -> Any:
-    """Return a public function: for a method that only passes on to it, from a layer below."""
-    return getattr(import_module("classfilter"), name)
 
 
 def import_optional(name: str, extra: str = "tables") -> Any:

@@ -29,6 +29,11 @@ NUMBER: tuple[type[int], type[float], type[np.integer[Any]], type[np.floating[An
 signed integers, and counts in any unit: it is not here."""
 
 
+def is_number(value: Any) -> bool:
+    """Return whether a value is a number; True and False are none."""
+    return isinstance(value, NUMBER) and not isinstance(value, bool)
+
+
 class Frame(Protocol):
     """A dataframe of pandas, Polars or PyArrow."""
 
@@ -41,7 +46,7 @@ FrameType = TypeVar("FrameType", bound=Frame)
 
 
 class Observations(Protocol):
-    """What a channel is estimated from: a `Recording`."""
+    """What a channel is estimated from: a `Rows`."""
 
     @property
     def time(self) -> Floats:

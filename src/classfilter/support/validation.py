@@ -7,11 +7,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from .. import _core
 from ..errors import ArgumentError, RowError
-from .types import NUMBER, Classes, Floats, Ints, Names, Weights
+from .types import Classes, Floats, Ints, Weights, is_number
 
 FLAG = (bool, np.bool_)
 """The types of True and False."""
@@ -84,16 +84,15 @@ def first_text(cells: Sequence[Any], rows: Sequence[int]) -> int:
     return rows[0]
 
 
-def source_names(source: ArrayLike, rows: int) -> Names:
-    """Return the source of each row as text."""
+def source_codes(source: ArrayLike, rows: int) -> Factorized:
+    """Return the source of each row, as text; one name stands for all rows."""
     if isinstance(source, str):
-        return np.full(rows, source)
+        return Factorized(np.zeros(rows, np.intp), [source] if rows else [])
     if source is None:
         raise ValueError("source is None; give a name for all rows, or one per row")
     column = np.asarray(source, dtype=np.object_)
     require_1d("source", column)
-    codes, names = factorize_sources(factorize(column.tolist()))
-    return np.array(names, dtype=np.str_)[codes]
+    return factorize_sources(factorize(column.tolist()))
 
 
 def factorize_sources(source: Factorized) -> Factorized:
@@ -129,7 +128,7 @@ def row_weights(source: Factorized, beta: Weights, default: float | None = None)
 
 def check_weight(argument: str, value: Any, source: str | None = None) -> float:
     """Return a weight as a float; `source` is its key, where the argument is a mapping."""
-    if isinstance(value, bool) or not isinstance(value, NUMBER) or not 0 <= value <= 1:
+    if not is_number(value) or not 0 <= value <= 1:
         raise ArgumentError(argument, value, rule="it must be a number in [0, 1]", entry=source)
     return float(value)
 
@@ -228,3 +227,15 @@ def class_order(filter: Any, classes: tuple[str, ...]) -> Ints:  # noqa: A002
         f"the data has the classes {list(classes)}, but the filter has {list(filter.classes)}; "
         "make the filter with the same names"
     )
+
+
+def check_dtype(dtype: DTypeLike) -> np.dtype[Any]:
+    """Return a dtype if it is float64 or float32."""
+    rule = "it must be float64 or float32"
+    try:
+        checked = np.dtype(dtype)
+    except (TypeError, ValueError, SyntaxError):  # it parses text with commas as code
+        raise ArgumentError("dtype", dtype, rule=rule) from None
+    if checked not in (np.dtype(np.float64), np.dtype(np.float32)):
+        raise ArgumentError("dtype", checked, f"is {checked}", rule)
+    return checked

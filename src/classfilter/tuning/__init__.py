@@ -4,10 +4,10 @@ from ..support.imports import public
 from .calibrate import Calibration
 from .candidates import HELD_BELOW, WINDOW, Candidate
 from .criterion import Criterion
-from .effect import Effect, count_changes, last_predictions
+from .effect import GAP, Effect, count_changes, last_predictions
 from .event_effect import CostByLabels, EventEffect
 from .explanation import Assumptions
-from .folds import as_list, count_predictions, find_reference, median_step, two_folds
+from .folds import as_list, count_predictions, find_reference, step_of, two_folds
 from .label_tuning import LabelTuning
 from .objective import Progress, Trial
 from .result import Tuned
@@ -17,9 +17,10 @@ from .suggestion import Suggestion
 from .summary import filter_in_words, summarise
 from .temperature import Temperature
 from .thinning import thin
-from .tune import Prepared, choose, prepare, tune
+from .tuner import Prepared, choose, prepare, tune
 
 __all__ = [
+    "GAP",
     "HELD_BELOW",
     "MAX_DIRICHLET_ROWS",
     "WINDOW",
@@ -46,8 +47,8 @@ __all__ = [
     "filter_in_words",
     "find_reference",
     "last_predictions",
-    "median_step",
     "prepare",
+    "step_of",
     "summarise",
     "thin",
     "tune",

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..engine import Recording
 from ..errors import ArgumentError
+from ..inputs import Rows
 from ..pipeline import Chain, ChainType, has_temperature, tempered
 from ..support.types import Floats
 from .folds import as_list
@@ -77,17 +77,17 @@ def calibrate(
     return new, calibration, _words(calibration, chain, new, recs)
 
 
-def _labelled(recordings: Any) -> list[Recording]:
+def _labelled(recordings: Any) -> list[Rows]:
     """Return the recordings that have labels."""
     several = as_list(recordings)
     labelled = [r for r in several if r.label is not None and (r.label >= 0).any()]
     if not labelled:
-        remedy = "label a few minutes of several streams: Recording(..., label=...)"
-        raise ArgumentError("recordings", len(several), "has no labelled row", remedy=remedy)
+        remedy = "label a few minutes of several streams: rows(..., label=...)"
+        raise ArgumentError("rows", len(several), "have no labelled row", remedy=remedy)
     return labelled
 
 
-def _pairs(recs: list[Recording], probs: list[Any]) -> tuple[Floats, Floats]:
+def _pairs(recs: list[Rows], probs: list[Any]) -> tuple[Floats, Floats]:
     """Return probabilities (N, K) and one-hot labels of all labelled rows.
 
     Of several labels at once, each known label of a row is a row of two classes, off and on.
@@ -118,7 +118,7 @@ def _warn(name: str, found: Temperature) -> None:
         )
 
 
-def _words(calibration: Calibration, before: Chain, after: Chain, recs: list[Recording]) -> str:
+def _words(calibration: Calibration, before: Chain, after: Chain, recs: list[Rows]) -> str:
     """Say what the temperatures are, how uncertain, and what becomes of the rule for events."""
     n = calibration.streams
     over = f"over {n} streams"

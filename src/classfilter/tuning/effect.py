@@ -11,12 +11,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..engine import Recording
 from ..errors import ArgumentError
-from ..inputs import LARGEST_SECONDS
+from ..inputs import LARGEST_SECONDS, Rows
 from ..metrics import count_switches
 from ..pipeline import Chain
-from ..support.types import NUMBER, Floats, Ints
+from ..support.types import Floats, Ints, is_number
 from ..support.validation import Factorized
 from .model import EstimatedModel
 from .rows import LABEL_RELIABILITY, JoinedRows, floored
@@ -73,7 +72,7 @@ Changes = tuple[Ints, Ints, Ints]
 """Changes of class to simulate: the classes before and after, and the joined row of each."""
 
 
-def looks_like_seconds(recordings: Sequence[Recording], step: float) -> bool:
+def looks_like_seconds(recordings: Sequence[Rows], step: float) -> bool:
     """Whether the times may be seconds; milliseconds since 1970 are not."""
     latest = max(float(np.abs(rec.time).max()) for rec in recordings if len(rec))
     return latest < LARGEST_SECONDS and SECONDS_STEP[0] <= step <= SECONDS_STEP[1]
@@ -82,28 +81,28 @@ def looks_like_seconds(recordings: Sequence[Recording], step: float) -> bool:
 def require_seconds(argument: str, value: object, in_seconds: bool, step: float) -> None:
     """Raise where a value has a unit, or is an hour's, and the times cannot be seconds."""
     plain = isinstance(value, str) and not value.rstrip()[-1:].isalpha()
-    no_unit = argument != "max_changes_per_hour" and (plain or isinstance(value, NUMBER))
+    no_unit = argument != "max_changes_per_hour" and (plain or is_number(value))
     if not in_seconds and not no_unit:
         problem = f"is {{}}, but times {step:.3g} apart do not look like seconds"
         raise ArgumentError(argument, value, problem, remedy="give times as dates or in seconds")
 
 
-def last_predictions(rec: Recording) -> Ints:
+def last_predictions(rec: Rows) -> Ints:
     """Return the class of the last prediction at each row (T,), -1 before the first."""
     last = np.maximum.accumulate(np.where(rec.observed(), np.arange(len(rec)), -1))
     predicted: Ints = np.where(last < 0, -1, np.nan_to_num(rec.probs).argmax(axis=1)[last])
     return predicted
 
 
-def count_changes(time: Floats, predicted: Ints) -> tuple[int, float]:
+def count_changes(rec: Rows, predicted: Ints) -> tuple[int, float]:
     """Return how often the class changes, and the hours; of several rows of one time, the last."""
-    last = np.append(np.diff(time) > 0, True)[: len(time)]
-    changes, hours = count_switches(predicted[last], time[last])
+    last = np.append(np.diff(rec.time) > 0, True)[: len(rec)]
+    changes, hours = count_switches(predicted[last], rec.time[last], max_gap=GAP * rec.step)
     return int(changes), hours
 
 
 def measure_changes(
-    chain: Chain, recordings: Sequence[Recording], raw: Sequence[Ints]
+    chain: Chain, recordings: Sequence[Rows], raw: Sequence[Ints]
 ) -> tuple[Effect, Floats]:
     """Run a chain over recordings and count changes; `raw` are their `last_predictions`.
 
@@ -115,8 +114,8 @@ def measure_changes(
     for rec, last in zip(recordings, raw, strict=True):
         begun = last >= 0
         filtered = np.where(begun, chain.run(rec).argmax(axis=1), -1)
-        before += count_changes(rec.time, last)[0]
-        changes, spent = count_changes(rec.time, filtered)
+        before += count_changes(rec, last)[0]
+        changes, spent = count_changes(rec, filtered)
         after, hours, rows = after + changes, hours + spent, rows + int(begun.sum())
         seen = filtered[begun]
         np.add.at(pairs, (seen[:-1], seen[1:]), 1)
@@ -128,9 +127,7 @@ def measure_changes(
 class Effects:
     """Measures what chains do on the same recordings."""
 
-    def __init__(
-        self, recordings: Sequence[Recording], rows: JoinedRows, model: EstimatedModel
-    ) -> None:
+    def __init__(self, recordings: Sequence[Rows], rows: JoinedRows, model: EstimatedModel) -> None:
         self.rows = rows
         self._recordings = [rec for rec in recordings if rec.observed().any()]
         self._raw = [last_predictions(rec) for rec in self._recordings]

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..events import EventRule
+from ..support.arrays import median_step
 from ..support.types import Array, Floats, Ints
 
 FINEST = 1e-3
@@ -85,7 +86,7 @@ class EventCounts:
         self.time = float(sum(w.sum() for w in weights))
         self.longest = max((float(w.sum()) for w in weights), default=0.0)
         apart = np.concatenate([np.diff(rows.time) for rows in self._streams] or [np.zeros(0)])
-        self.step = float(np.median(apart[apart > 0])) if (apart > 0).any() else 1.0
+        self.step = median_step(apart)
         self.total = cache(self._total)
 
     def rule(self, cost: float) -> EventRule:

@@ -9,15 +9,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..engine import Recording
 from ..events import EventRule
+from ..inputs import Rows
 from .effect import GAP, looks_like_seconds
 from .event_cost import EventCounts, StreamRows
 from .event_duration import EventDurations, MatchedCosts, match_costs
 from .event_effect import CostByLabels, EventEffect, confirmation_delay
 from .event_labels import choose_by_labels, costs_to_try, tally_events, true_events
 from .explanation import after, in_words, rate_in_words, rate_unit
-from .folds import median_step
+from .folds import step_of
 from .result import Tuned
 from .suggestion import Suggestion, suggest
 
@@ -124,7 +124,7 @@ class EventRows(NamedTuple):
 
     Attributes
     ----------
-    recordings : list of Recording
+    recordings : list of Rows
         Those with predictions, at the rate at which the reference will be called.
     live, offline : list of StreamRows
         Filtered, and smoothed.
@@ -134,19 +134,19 @@ class EventRows(NamedTuple):
         Whether the times may be seconds.
     """
 
-    recordings: list[Recording]
+    recordings: list[Rows]
     live: list[StreamRows]
     offline: list[StreamRows]
     step: float
     in_seconds: bool
 
     @classmethod
-    def of(cls, tuned: Tuned, recordings: Sequence[Recording]) -> EventRows:
+    def of(cls, tuned: Tuned, recordings: Sequence[Rows]) -> EventRows:
         """Filter and smooth recordings."""
         known = [rec for rec in recordings if rec.observed().any()]
         live = [StreamRows(rec.time, tuned.run(rec)) for rec in known]
         offline = [StreamRows(rec.time, tuned.smooth(rec)) for rec in known]
-        step = median_step(known)
+        step = step_of(known)
         return cls(known, live, offline, step, looks_like_seconds(known, step))
 
     def rule(self, usual: float) -> EventRule:
@@ -161,7 +161,7 @@ class EventRows(NamedTuple):
 
 def with_event_rule(
     tuned: Tuned,
-    recordings: Sequence[Recording],
+    recordings: Sequence[Rows],
     durations: EventDurations | None,
     by_labels: bool = False,
 ) -> Tuned:
@@ -171,7 +171,7 @@ def with_event_rule(
     ----------
     tuned : Tuned
         Filters and smooths.
-    recordings : sequence of Recording
+    recordings : sequence of Rows
         At the rate at which the reference will be called.
     durations : EventDurations or None
         How long events usually last.

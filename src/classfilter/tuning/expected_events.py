@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..filters import exponential, generator
+from ..support.arrays import median_step
 from ..support.types import Floats, Ints
 from .memory import autocovariance, class_covariance, mean_predictions_by_class
 from .model import mean_shares
@@ -80,8 +81,7 @@ def reference_calls(rows: JoinedRows) -> JoinedRows:
     time, stream = rows.time[kept], rows.stream[kept]
     first = np.append(True, stream[1:] != stream[:-1])
     dt = np.where(first, 0.0, np.diff(time, prepend=time[0]))
-    apart = dt[dt > 0]
-    step = float(np.median(apart)) if apart.size else rows.step
+    step = median_step(dt) if (dt > 0).any() else rows.step
     return rows.take(kept)._replace(dt=dt, first=first, stream=np.cumsum(first) - 1, step=step)
 
 

@@ -10,13 +10,14 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..engine import Recording
 from ..filters import MultiLabelFilter
+from ..inputs import Rows
 from ..pipeline import Chain
 from ..support.types import Bools
 from .candidates import RULES
@@ -34,7 +35,7 @@ MIN_STRETCHES = 15
 own were worse below about 7, and better above."""
 OFF_AND_ON = ("off", "on")
 
-TuneLanes = Callable[[list[Recording]], Tuned]
+TuneLanes = Callable[[list[Rows]], Tuned]
 """Tunes on recordings of two classes."""
 
 
@@ -50,7 +51,7 @@ class LabelTuning:
 
     Parameters
     ----------
-    recordings : sequence of Recording
+    recordings : sequence of Rows
         Of several labels at once.
     reference : str
         The source to trust most.
@@ -64,7 +65,7 @@ class LabelTuning:
 
     def __init__(
         self,
-        recordings: Sequence[Recording],
+        recordings: Sequence[Rows],
         reference: str,
         tune_lanes: TuneLanes,
         *,
@@ -75,7 +76,7 @@ class LabelTuning:
         self.labels = recordings[0].classes
         self._every, self._by_truth = every, labels
         self._warned: dict[str, list[str]] = {}
-        seen = (name for rec in recordings for name in rec.source[rec.observed()].tolist())
+        seen = (name for rec in recordings for name in rec.source_names[rec.observed()].tolist())
         self.sources = tuple(dict.fromkeys([reference, *seen]))
 
     @cached_property
@@ -86,7 +87,7 @@ class LabelTuning:
         self._note(texts, "all labels together")
         return tuned
 
-    def lanes(self, label: str) -> list[Recording]:
+    def lanes(self, label: str) -> list[Rows]:
         """Return the recordings of one label, without the sources that never predict it."""
         return without_silent([rec.lane(label) for rec in self.recordings])[0]
 
@@ -147,7 +148,7 @@ class LabelTuning:
             )
         return tuned
 
-    def _tune(self, lanes: list[Recording]) -> tuple[Tuned, list[str]]:
+    def _tune(self, lanes: list[Rows]) -> tuple[Tuned, list[str]]:
         """Return what is tuned on some lanes, and the warnings that there were."""
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
@@ -163,7 +164,7 @@ class LabelTuning:
         for text, names in self._warned.items():
             warnings.warn(f"{', '.join(names)}: {text}", stacklevel=stacklevel)
 
-    def _too_little(self, lanes: Sequence[Recording]) -> str:
+    def _too_little(self, lanes: Sequence[Rows]) -> str:
         """Say what a label has too little of; nothing where it has enough."""
         reference = self.reference
         count = count_predictions(lanes, reference)
@@ -183,7 +184,7 @@ class LabelTuning:
             return f"it is {'on' if on <= off else 'off'} only {times}"
         return ""
 
-    def _states(self, lane: Recording) -> Bools:
+    def _states(self, lane: Rows) -> Bools:
         """Return where a label is on: by its truth, or by the predictions of the reference."""
         if self._by_truth:
             truth = np.full(len(lane), -1) if lane.label is None else lane.label
@@ -259,10 +260,9 @@ class LabelTuning:
         return f"{name[0].lower()}{name[1:]}{weights * (not simple)}."
 
 
-def off_and_on(lane: Recording) -> Recording:
+def off_and_on(lane: Rows) -> Rows:
     """Return the recording of a label with the classes of the pooled settings."""
-    columns = lane.time, lane.source, lane.probs, OFF_AND_ON, lane.label
-    return Recording._from_checked(*columns, kind=lane._time_kind)
+    return replace(lane, classes=OFF_AND_ON)
 
 
 def _stretches(on: Bools) -> int:

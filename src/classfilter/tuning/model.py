@@ -12,6 +12,7 @@ import numpy as np
 
 from ..filters import StickyFilter, exponential, generator
 from ..pipeline import Channel
+from ..support.arrays import median_step
 from ..support.types import Floats, Ints
 from .passes import LOW_FLOOR, Passes
 from .rows import JoinedRows
@@ -107,7 +108,7 @@ def successive(rows: JoinedRows) -> tuple[Ints, Ints, float]:
     same = (rows.stream[before] == rows.stream[after]) & (apart > 0)
     if not same.any():
         return at[:0], at[:0], rows.step
-    usual = np.median(apart[same])
+    usual = median_step(apart[same])
     near = same & (apart > usual / 2) & (apart < 2 * usual)
     return before[near], after[near], float(apart[near].mean())
 

@@ -129,7 +129,7 @@ class Tuned(Chain):
 
         Parameters
         ----------
-        recordings : Recording, or several, or a mapping to them, or a dataframe
+        recordings : Rows, or several, or a mapping to them, or a dataframe
             With labels, not those that the classifiers were trained on. The reference is thinned to
             the rate that was tuned for. Of several labels at once, all have the same temperatures.
 
@@ -141,7 +141,7 @@ class Tuned(Chain):
         Examples
         --------
         >>> import classfilter as cf
-        >>> days = [cf.simulate("plain", hours=2.0, seed=i).recording() for i in range(4)]
+        >>> days = [cf.simulate("plain", hours=2.0, seed=i).rows() for i in range(4)]
         >>> tuned = cf.tune(days, "sticky", "strong").calibrated(days[:2])
         >>> 0.5 < tuned.filter().temperature < 1.5
         True

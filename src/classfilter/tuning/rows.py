@@ -8,8 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..engine import Recording
-from ..inputs import at_reliability
+from ..inputs import Rows, at_reliability, usual_step
 from ..support.types import Bools, Floats, Ints
 
 FLOOR = 1e-3
@@ -101,19 +100,19 @@ class JoinedRows(NamedTuple):
 _COLUMNS = ("observed", "without_channel", "probs", "source", "dt", "first", "stream", "label")
 
 
-def concatenate(recordings: Sequence[Recording], reference: str) -> JoinedRows:
+def concatenate(recordings: Sequence[Rows], reference: str) -> JoinedRows:
     """Return the observations of recordings, one stream after the other."""
     kept = [(rec, rec.observed()) for rec in recordings]
     kept = [(rec, rows) for rec, rows in kept if rows.any()]
     names = dict.fromkeys([reference, *(n for rec, _ in kept for n in rec.sources)])
-    seen = {n for rec, rows in kept for n in set(rec.source[rows].tolist())}
+    seen = {n for rec, rows in kept for n in set(rec.source_names[rows].tolist())}
     sources = tuple(name for name in names if name in seen)
     observed = np.concatenate([rec.probs[rows] for rec, rows in kept])
-    hard = np.concatenate([rec.hard[rows] for rec, rows in kept])
+    given_as_labels = np.concatenate([rec.one_hot[rows] for rec, rows in kept])
     times = [rec.time[rows] for rec, rows in kept]
     dt = np.concatenate([np.diff(t, prepend=t[0]) for t in times])
     first = np.concatenate([np.arange(len(t)) == 0 for t in times])
-    names_of_rows = np.concatenate([rec.source[rows] for rec, rows in kept])
+    names_of_rows = np.concatenate([rec.source_names[rows] for rec, rows in kept])
     source = np.zeros(len(observed), np.intp)
     for i, name in enumerate(sources):
         source[names_of_rows == name] = i
@@ -121,11 +120,11 @@ def concatenate(recordings: Sequence[Recording], reference: str) -> JoinedRows:
     labelled = [i for i in range(len(sources)) if one_hot[source == i].all()]
     of_labels = np.isin(source, labelled)
     observed = at_reliability(observed, of_labels, LABEL_RELIABILITY)
-    without_channel = at_reliability(observed, hard & ~of_labels)
+    without_channel = at_reliability(observed, given_as_labels & ~of_labels)
     label = np.concatenate(
         [np.full(rows.sum(), -1) if rec.label is None else rec.label[rows] for rec, rows in kept]
     )
-    step = float(np.median(dt[dt > 0])) if (dt > 0).any() else 1.0
+    step = usual_step(np.concatenate(times), np.cumsum(first) - 1, source)
     classes = recordings[0].classes
     return JoinedRows(
         classes=classes,

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from ..errors import ArgumentError
 from ..inputs import duration
-from ..support.types import NUMBER
+from ..support.types import is_number
 from .candidates import RULES, Candidate, rule
 from .effect import Effect
 from .objective import Gain, Objective
@@ -233,7 +233,7 @@ class Limits(NamedTuple):
     def of(cls, max_changes_per_hour: object, max_delay: object) -> Limits:
         """Check what was given."""
         changes: Any = max_changes_per_hour
-        number = isinstance(changes, NUMBER) and not isinstance(changes, bool)
+        number = is_number(changes)
         if changes is not None and not (number and 0 <= changes < math.inf):
             rule = "it must be a number, 0 or more"
             raise ArgumentError("max_changes_per_hour", changes, rule=rule)

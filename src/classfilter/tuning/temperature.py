@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..engine import Recording
 from ..filters import StickyFilter
+from ..inputs import Rows
 from ..pipeline import ChainType, has_temperature, tempered
 from ..support.types import Array, Floats, Ints
 
@@ -108,7 +108,7 @@ def find_temperature(
 
 
 def with_temperatures(
-    tuned: ChainType, recordings: Sequence[Recording], observed: Floats, one: bool
+    tuned: ChainType, recordings: Sequence[Rows], observed: Floats, one: bool
 ) -> ChainType:
     """Return what was tuned with its temperatures, found without labels.
 
@@ -129,7 +129,7 @@ def with_temperatures(
 
 
 def _of_one_source(
-    recordings: Sequence[Recording], observed: Floats, run: Callable[[Recording], Array]
+    recordings: Sequence[Rows], observed: Floats, run: Callable[[Rows], Array]
 ) -> float:
     """Return the temperature, 1 or more, that predicts each row's own prediction best."""
     P = np.concatenate([run(rec)[rec.observed()] for rec in recordings])

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..engine import Recording
+from ..inputs import Rows
 from ..policy import Adaptive, Periodic, Policy
 
 DEFAULT_EVERY = 12
@@ -21,7 +21,7 @@ class Thinned(NamedTuple):
 
     Attributes
     ----------
-    recordings : list of Recording
+    recordings : list of Rows
         Some predictions of the reference may be left out.
     every : float
         Mean steps from one prediction of the reference to the next.
@@ -31,7 +31,7 @@ class Thinned(NamedTuple):
         Whether the rate was assumed, because none was given.
     """
 
-    recordings: list[Recording]
+    recordings: list[Rows]
     every: float
     thinned: bool
     assumed: bool
@@ -79,7 +79,7 @@ def _share_of_calls(policy: Policy, step: float) -> float:
     )
 
 
-def thin(recordings: Sequence[Recording], reference: str, every: int | None) -> Thinned:
+def thin(recordings: Sequence[Rows], reference: str, every: int | None) -> Thinned:
     """Leave out predictions of the reference, where there are more than there will be.
 
     Every n-th of each stream stays, from the first on. Where another source predicts at the same
@@ -87,7 +87,7 @@ def thin(recordings: Sequence[Recording], reference: str, every: int | None) -> 
 
     Parameters
     ----------
-    recordings : sequence of Recording
+    recordings : sequence of Rows
         One per stream.
     reference : str
         The reference.
@@ -106,7 +106,7 @@ def thin(recordings: Sequence[Recording], reference: str, every: int | None) -> 
     )
 
 
-def _density(recordings: Sequence[Recording], reference: str) -> tuple[float, float]:
+def _density(recordings: Sequence[Rows], reference: str) -> tuple[float, float]:
     """Return the share of the others' times that the reference has, and its steps per call."""
     shared = others = steps = calls = 0
     for rec in recordings:
@@ -122,10 +122,10 @@ def _density(recordings: Sequence[Recording], reference: str) -> tuple[float, fl
     return (shared / others if others else 0.0), (steps / calls if calls else 1.0)
 
 
-def _every_nth(rec: Recording, reference: str, nth: int) -> Recording:
+def _every_nth(rec: Rows, reference: str, nth: int) -> Rows:
     of_reference = rec.observed(reference)
     calls = np.flatnonzero(of_reference)
     kept = rec.time[calls[::nth]]
-    stays = np.where(rec.source == reference, False, ~np.isin(rec.time, kept))
+    stays = np.where(rec.of_source(reference), False, ~np.isin(rec.time, kept))
     stays[calls[::nth]] = True
-    return rec._take(stays)
+    return rec.take(stays)

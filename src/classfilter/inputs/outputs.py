@@ -14,9 +14,9 @@ import numpy as np
 from .. import _core
 from ..errors import ArgumentError, RowError
 from ..support.arrays import as_plain
-from ..support.types import NUMBER, Array, Bools, Confidence, Floats, Ints
+from ..support.types import Array, Bools, Confidence, Floats, Ints, is_number
 from ..support.validation import check_probabilities, class_indices, is_missing
-from .label_scores import label_scores, one_row
+from .labels import label_scores, one_row
 from .names import in_order, is_series, names_of
 
 DEFAULT_RELIABILITY = 0.7
@@ -39,12 +39,12 @@ class Predictions(NamedTuple):
     ----------
     probs : ndarray (T, K)
         In the order of the classes. Classes without confidence are one-hot; NaN where missing.
-    hard : ndarray of bool (T,)
+    one_hot : ndarray of bool (T,)
         Which rows are classes without confidence.
     """
 
     probs: Floats
-    hard: Bools
+    one_hot: Bools
 
 
 def predictions(
@@ -85,10 +85,10 @@ def predictions(
     each = _one_by_one(probs, classes) if _is_mixed(probs) else in_order(probs, classes)
     p = _matrix(each, len(classes))
     check_probabilities(p, tuple(map(str, classes)))
-    hard = np.zeros(len(p), bool)
+    one_hot = np.zeros(len(p), bool)
     if each is not probs and isinstance(probs, (list, tuple)):
-        hard = np.array([isinstance(row, LABEL) for row in probs], bool) & ~np.isnan(p[:, 0])
-    return Predictions(p, hard)
+        one_hot = np.array([isinstance(row, LABEL) for row in probs], bool) & ~np.isnan(p[:, 0])
+    return Predictions(p, one_hot)
 
 
 def _is_mixed(rows: Any) -> bool:
@@ -175,13 +175,13 @@ def from_labels(labels: Ints, top: Floats, K: int) -> Predictions:
     >>> from_labels(np.array([1, -1, 0]), np.array([0.5, 1.0, np.nan]), 3)
     Predictions(probs=array([[0.25, 0.5 , 0.25],
            [ nan,  nan,  nan],
-           [1.  , 0.  , 0.  ]]), hard=array([False, False,  True]))
+           [1.  , 0.  , 0.  ]]), one_hot=array([False, False,  True]))
     """
     known = labels >= 0
-    hard = known & np.isnan(top)
-    top = np.where(hard, 1.0, np.where(known, top, np.nan))[:, None]
+    one_hot = known & np.isnan(top)
+    top = np.where(one_hot, 1.0, np.where(known, top, np.nan))[:, None]
     probs: Floats = np.where(labels[:, None] == np.arange(K), top, (1 - top) / (K - 1))
-    return Predictions(probs, hard)
+    return Predictions(probs, one_hot)
 
 
 def label_row(k: int, top: float, K: int) -> list[float]:
@@ -192,13 +192,15 @@ def label_row(k: int, top: float, K: int) -> list[float]:
     return row
 
 
-def at_reliability(probs: Floats, hard: Bools, reliability: float = DEFAULT_RELIABILITY) -> Floats:
+def at_reliability(
+    probs: Floats, one_hot: Bools, reliability: float = DEFAULT_RELIABILITY
+) -> Floats:
     """Return predictions (T, K) whose classes without confidence count by a reliability."""
-    if not hard.any():
+    if not one_hot.any():
         return probs
-    labels = np.where(hard, probs.argmax(axis=1), -1)
+    labels = np.where(one_hot, probs.argmax(axis=1), -1)
     reliable = from_labels(labels, np.full(len(labels), reliability), probs.shape[1])
-    return np.where(hard[:, None], reliable.probs, probs)
+    return np.where(one_hot[:, None], reliable.probs, probs)
 
 
 def as_labels(outputs: Any) -> Array | None:
@@ -241,7 +243,7 @@ def _confidences(confidence: Any, labels: Ints) -> Floats:
     for row, (cell, k) in enumerate(zip(cells.tolist(), labels.tolist(), strict=True)):
         if cell is None or k < 0:
             continue
-        number = isinstance(cell, NUMBER) and not isinstance(cell, bool)
+        number = is_number(cell)
         if not number or not 0 <= cell <= 1:
             remedy = "divide percentages by 100" if number and 1 < cell <= 100 else ""
             remedy = remedy or "give None where there is none" * (cell != cell)
@@ -270,7 +272,7 @@ def _matrix(probs: Any, K: int) -> Floats:
             remedy = "give one probability per class"
             raise RowError("probs", len(cells), problem, remedy=remedy, row=row)
         for k, cell in enumerate(cells):
-            if not (cell is None or isinstance(cell, NUMBER)):
+            if not (cell is None or is_number(cell)):
                 raise RowError("probs", cell, "has {}", "it must hold numbers", row=row)
             p[row, k] = math.nan if cell is None else cell
     return p

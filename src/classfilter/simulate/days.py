@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..engine import Recording
+from ..inputs import Rows, rows
 from ..support.types import Floats, Ints
 from .presets import PRESETS, Classifier
 
@@ -69,8 +69,8 @@ class Simulation:
         source = np.where(strong, "strong", "weak")
         return source, np.where(strong[:, None], self.probs["strong"], self.probs["weak"])
 
-    def recording(self, every: int | None = 12) -> Recording:
-        """Return the predictions as a labelled recording, by the policy of `mixed`.
+    def rows(self, every: int | None = 12) -> Rows:
+        """Return the predictions as labelled rows, by the policy of `mixed`.
 
         Parameters
         ----------
@@ -80,17 +80,21 @@ class Simulation:
         Examples
         --------
         >>> two = simulate(classes=["rest", "move"], hours=1.0)
-        >>> two.recording()
-        Recording(720 rows, classes ['rest', 'move'], sources ['strong', 'weak'])
-        >>> len(two.recording(every=None))
+        >>> two.rows()
+        Rows(720 rows, classes ['rest', 'move'], sources ['strong', 'weak'])
+        >>> len(two.rows(every=None))
         1440
         """
         if every is not None:
-            return Recording(self.time, *self.mixed(every), self.classes, self.truth)
+            source, probs = self.mixed(every)
+            return rows(
+                time=self.time, source=source, probs=probs, classes=self.classes, label=self.truth
+            )
         time, truth = np.repeat(self.time, 2), np.repeat(self.truth, 2)
         both = np.stack([self.probs["weak"], self.probs["strong"]], axis=1)
         source = np.tile(["weak", "strong"], self.time.size)
-        return Recording(time, source, both.reshape(time.size, -1), self.classes, truth)
+        probs = both.reshape(time.size, -1)
+        return rows(time=time, source=source, probs=probs, classes=self.classes, label=truth)
 
 
 def simulate(

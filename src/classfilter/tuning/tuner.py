@@ -12,16 +12,16 @@ faded.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from ..engine import Recording, expected
+from ..engine import expected
 from ..errors import names_keywords
 from ..events import Duration
-from ..inputs import at_reliability
+from ..inputs import Rows, at_reliability
 from ..pipeline import Channel
 from ..policy import Policy
 from .candidates import Candidate, Runner, rule
@@ -36,7 +36,7 @@ from .folds import (
     as_list,
     count_predictions,
     find_reference,
-    median_step,
+    step_of,
     without_silent,
 )
 from .label_tuning import LabelTuning
@@ -89,9 +89,7 @@ def for_labels(channel: Channel | None, classes: int) -> Channel:
     return Channel(likelihoods, channel.prior * likelihoods.sum(axis=1))
 
 
-def untuned(
-    recordings: Sequence[Recording], reference: str, every: int | None, limited: bool
-) -> Tuned:
+def untuned(recordings: Sequence[Rows], reference: str, every: int | None, limited: bool) -> Tuned:
     """Return the last prediction of the reference, or of the only source, with a warning.
 
     What smooths is nearly that, too: it has no memory of the only source, and among several that
@@ -112,13 +110,13 @@ def untuned(
         f"{', and the limits were not looked at' * limited}."
     )
     warnings.warn(why, stacklevel=5)
-    step, K = median_step(called), len(recordings[0].classes)
+    step, K = step_of(called), len(recordings[0].classes)
     model = EstimatedModel(np.full(K, 1 / K), np.full(K, 1 / K), None, {})
     held = rule("hold" if len(sources) > 1 else "raw", sources, step)
     alone = tuple((name, float(name == reference)) for name in sources)
     memory = step / 30
     if len(sources) > 1:
-        memory = median_step([rec._take(rec.source == reference) for rec in called])
+        memory = step_of([rec.take(rec.of_source(reference)) for rec in called])
     classes = recordings[0].classes
     smoother = tuned_as(model, classes, Candidate("stay", alone, memory), reference, "nothing")
     known: Any = {"explanation": why, "smoother": smoother}
@@ -135,7 +133,7 @@ EXPECTED = {"auto": 80, "sticky": 40, "dirichlet": 40}
 
 @names_keywords
 def tune(
-    recordings: Recording | Iterable[Recording] | Mapping[Any, Recording] | Any,
+    rows: Any,
     filter: Kind = "auto",  # noqa: A002
     reference: str | None = None,
     *,
@@ -147,19 +145,16 @@ def tune(
     max_changes_per_hour: float | None = None,
     max_delay: float | str | timedelta | None = None,
     event_duration: Duration | Mapping[str, Duration] | None = None,
-    columns: Mapping[str, str] | None = None,
-    scores: str = "probabilities",
-    unit: str | None = None,
     progress: Progress | None = None,
 ) -> Tuned:
     """Choose a filter, the sources' weights and their channels, without labels.
 
     Parameters
     ----------
-    recordings : Recording, or several, or a mapping to them, or a dataframe
-        One per stream, all of the same classes. A dataframe is read by `recordings`, which has
-        more options. Of several labels at once, with
-        independent scores, each is tuned by itself; those with little data are tuned together.
+    rows : Rows, dataframe, str or Path
+        Predictions, as for `filter_table`. Of several labels at once, read with
+        ``rows(..., scores="independent")``, each is tuned by itself; those with little data are
+        tuned together.
     filter : {"auto", "dirichlet", "sticky"}
         The family of filters; "auto" is the sticky filter, or another filter or a simple rule where
         that is clearly better.
@@ -192,8 +187,6 @@ def tune(
         there are as many on these recordings as the time of each class by its duration leads to
         expect. With a duration for each class, costs are in the same ratio as durations, and the
         number of all events is matched. If in doubt, give a shorter one.
-    columns, scores, unit
-        Of a dataframe, as in `recordings`.
     progress : callable, optional
         Called with the share of the work that is done, 0 to 1.
 
@@ -207,13 +200,13 @@ def tune(
     --------
     >>> from classfilter import metrics, simulate
     >>> day = simulate("capture24", hours=8.0)
-    >>> tuned = tune(day.recording(), reference="strong")
+    >>> tuned = tune(day.rows(), reference="strong")
     >>> tuned.reference, tuned.criterion
     ('strong', 'future predictions')
-    >>> round(metrics.accuracy(day.truth, tuned.run(day.recording())), 2) > 0.8
+    >>> round(metrics.accuracy(day.truth, tuned.run(day.rows())), 2) > 0.8
     True
     """
-    several = as_list(recordings, columns=columns, scores=scores, unit=unit)
+    several = as_list(rows)
     if filter not in KINDS:
         raise ValueError(f"filter is {filter!r}; it must be one of {', '.join(KINDS)}")
     limits = Limits.of(max_changes_per_hour, max_delay)
@@ -232,11 +225,11 @@ def tune(
             f"labels is True, but no recording with predictions of {best!r} has a label; leave it "
             "out"
         )
-    rate = steps_between_calls(every, budget, policy, median_step(several))
+    rate = steps_between_calls(every, budget, policy, step_of(several))
     how = rate, channel, labels, max_changes_per_hour, max_delay
     if several[0].independent:
 
-        def tune_lanes(lanes: list[Recording]) -> Tuned:
+        def tune_lanes(lanes: list[Rows]) -> Tuned:
             return _tune_classes(lanes, filter, best, *how)
 
         by_label = LabelTuning(several, best, tune_lanes, every=rate, labels=labels)
@@ -247,7 +240,7 @@ def tune(
 
 
 def _tune_classes(
-    several: list[Recording],
+    several: list[Rows],
     filter: Kind,  # noqa: A002
     best: str,
     rate: int | None,
@@ -310,7 +303,7 @@ class Prepared(NamedTuple):
 
     Attributes
     ----------
-    recordings : list of Recording
+    recordings : list of Rows
         The streams, with the reference at the rate at which it will be called.
     rows : JoinedRows
         The observations.
@@ -326,7 +319,7 @@ class Prepared(NamedTuple):
         How often the class changes between calls of the reference, and how far its errors last.
     """
 
-    recordings: list[Recording]
+    recordings: list[Rows]
     rows: JoinedRows
     objective: Objective
     assumptions: Assumptions
@@ -336,7 +329,7 @@ class Prepared(NamedTuple):
 
 
 def prepare(
-    recordings: Sequence[Recording],
+    recordings: Sequence[Rows],
     reference: str,
     *,
     every: int | None = None,

@@ -6,14 +6,13 @@ are any, are for the measures only.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
 import numpy as np
 
 from .. import metrics
-from ..engine import Recording
 from ..errors import ArgumentError
 from ..events import EventRule
 from ..filters import (
@@ -25,8 +24,11 @@ from ..filters import (
     RawFilter,
     VoteFilter,
 )
+from ..inputs import Rows
+from ..pipeline import Chain
 from ..support.types import Array, Weights
 from ..tuning import (
+    GAP,
     MAX_DIRICHLET_ROWS,
     Prepared,
     Progress,
@@ -35,8 +37,8 @@ from ..tuning import (
     best_half_life,
     choose,
     find_reference,
-    median_step,
     prepare,
+    step_of,
     tune,
     two_folds,
 )
@@ -45,7 +47,7 @@ from .event_measures import METHODS, count_events, decide_all, event_rules, even
 from .labels import judge_labels, label_methods, label_row
 from .row_measures import Counts, judge, last_of_each_time, measures, values
 
-Method = Callable[[Recording], Array]
+Method = Callable[[Rows], Array]
 """Returns class probabilities, (T, K)."""
 WINDOW = 5
 RESAMPLES = 1000
@@ -54,7 +56,7 @@ SMOOTHED = ", smoothed"
 
 
 def compare(
-    recordings: Recording | Iterable[Recording] | Mapping[Any, Recording] | Any,
+    rows: Any,
     reference: str | None = None,
     *,
     events: bool | EventRule = False,
@@ -62,12 +64,12 @@ def compare(
     progress: Progress | None = None,
     seed: int = 0,
 ) -> Comparison:
-    """Run every filter over the recordings and measure it.
+    """Run every filter over the rows and measure it.
 
     Parameters
     ----------
-    recordings : Recording, or several, or a mapping to them, or a dataframe
-        One per stream, all of the same classes, times in seconds. With labels, the measures are
+    rows : Rows, dataframe, str or Path
+        Predictions, as for `filter_table`, with times in seconds. With labels, the measures are
         those of `metrics`; without, how much more likely later predictions of the reference are in
         the filter's class than on average, as in `tune`. They are taken as they are; where the
         reference will be called less often, thin them first. Of several labels at once, with
@@ -80,7 +82,7 @@ def compare(
         by the rule at three costs. With labels, an event is found if a predicted one of its class
         has an intersection over union of 0.5 with it.
     extra : mapping of str to sequence of ndarray (T, K), optional
-        Other methods: their class probabilities for each recording. A name that ends in
+        Other methods: their class probabilities for each stream. A name that ends in
         ", smoothed" is that of a smoother.
     progress : callable, optional
         Called with the share of the work that is done, 0 to 1.
@@ -97,7 +99,7 @@ def compare(
     Examples
     --------
     >>> from classfilter import simulate
-    >>> days = [simulate("capture24", hours=4.0, seed=i).recording() for i in range(4)]
+    >>> days = [simulate("capture24", hours=4.0, seed=i).rows() for i in range(4)]
     >>> comparison = compare(days, "strong")
     >>> [row.name for row in comparison.rows][:5]
     ['Raw', 'Mean of 5', 'Vote of 5', 'Ema', 'Hold']
@@ -106,14 +108,12 @@ def compare(
     """
     if not isinstance(events, (bool, EventRule)):
         raise ArgumentError("events", events, rule="it must be True, False or an EventRule")
-    several = as_list(recordings)
+    several = as_list(rows)
     best = find_reference(several, reference)
     independent = several[0].independent
     if events and independent:
         why = "events of several labels at once are not compared"
-        remedy = (
-            "compare those of one label: compare([rec.lane(label) for rec in ...], events=True)"
-        )
+        remedy = "compare those of one label: compare(rows.lane(label), events=True)"
         raise ArgumentError("events", events, rule=why, remedy=remedy)
     folds = two_folds(several, best)
     if folds is None:
@@ -155,7 +155,7 @@ def compare(
     if events:
         kept = {name: P for name, P in probs.items() if name in METHODS or name in (extra or {})}
         rule = events if isinstance(events, EventRule) else None
-        rules = event_rules(_call(streams, best), median_step(streams), rule)
+        rules = event_rules(_call(streams, best), step_of(streams), rule)
         for title, counts in decide_all(streams, kept, scores, rules).items():
             smoothed = title.partition(": ")[0].endswith(SMOOTHED)
             rows.append(Row(title, smoothed, measures(counts, sets, event_values)))
@@ -186,16 +186,16 @@ def compare(
 
 
 def _methods(
-    train: Sequence[Recording], reference: str, prepared: Prepared | None
+    train: Sequence[Rows], reference: str, prepared: Prepared | None
 ) -> dict[str, Callable[[], Method]]:
     """Return functions that tune each method on some streams."""
     classes = train[0].classes
     sources = dict.fromkeys(name for rec in train for name in rec.sources)
-    step = median_step(train)
+    step = step_of(train)
     paper = {name: 1.0 if name == reference else 0.5 for name in sources}
 
     def baseline(filter_: Filter, beta: Weights = 1.0) -> Callable[[], Method]:
-        return lambda: lambda rec: rec.run(filter_, beta=beta)
+        return lambda: Chain(filter_, beta=beta).run
 
     def with_best_half_life(beta: Mapping[str, float]) -> Method:
         half_life = 8 * step
@@ -204,7 +204,7 @@ def _methods(
             few = prepared.objective.sample(MAX_DIRICHLET_ROWS)
             half_life = best_half_life(few, weights, step).half_life or half_life
         f = DirichletFilter(classes, half_life=half_life, estimate="mean")
-        return lambda rec: rec.run(f, beta=beta)
+        return Chain(f, beta=beta).run
 
     @cache
     def tuned(kind: Any, channel: bool | None) -> Tuned:
@@ -236,15 +236,15 @@ def _methods(
     return methods
 
 
-def _call(streams: Sequence[Recording], reference: str) -> float:
+def _call(streams: Sequence[Rows], reference: str) -> float:
     """Return the median time from one call of the reference to the next."""
     gaps = [np.diff(rec.time[rec.observed(reference)]) for rec in streams]
     return float(np.median(np.concatenate(gaps)))
 
 
-def _true_switches(streams: Sequence[Recording]) -> float:
+def _true_switches(streams: Sequence[Rows]) -> float:
     counts = [
-        metrics.count_switches(rec.label[last], rec.time[last])
+        metrics.count_switches(rec.label[last], rec.time[last], max_gap=GAP * rec.step)
         for rec in streams
         if rec.label is not None
         for last in [last_of_each_time(rec)]
@@ -256,8 +256,8 @@ def _true_switches(streams: Sequence[Recording]) -> float:
 def _in_order(
     name: str,
     arrays: Sequence[Array],
-    recordings: Sequence[Recording],
-    streams: Sequence[Recording],
+    recordings: Sequence[Rows],
+    streams: Sequence[Rows],
     reference: str,
 ) -> list[Array]:
     """Return a method's probabilities in the order of the streams, after checks."""

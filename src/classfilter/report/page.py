@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from ..compare import Comparison, compare
-from ..engine import Recording, streams_of
 from ..errors import ArgumentError
+from ..inputs import Rows, as_rows
 from ..metrics import Reliability, reliability
 from ..pipeline import Chain, weight_text
 from ..support.atomic import atomic_write
@@ -49,7 +49,7 @@ FILTERED, SMOOTHED = "filtered", "smoothed"
 
 
 def calibration(
-    recordings: Sequence[Recording],
+    recordings: Sequence[Rows],
     filtered: Sequence[Array],
     reference: str,
     labelled: bool,
@@ -88,15 +88,13 @@ def calibration(
     return {name: reliability(y, P) for name, (y, P) in pairs.items() if y.size}
 
 
-def _predicted(rec: Recording, source: str) -> Ints:
+def _predicted(rec: Rows, source: str) -> Ints:
     """Return the class that a source predicts in each row, -1 where it predicts none."""
     best: Ints = np.where(rec.observed(source), np.nan_to_num(rec.probs).argmax(axis=1), -1)
     return best
 
 
-def calibration_section(
-    recs: Sequence[Recording], tuned: Chain, reference: str, labelled: bool
-) -> str:
+def calibration_section(recs: Sequence[Rows], tuned: Chain, reference: str, labelled: bool) -> str:
     """Show how often what was called probable was right, by labels or by the reference."""
     smooths = labelled and playable(tuned.smoother) is tuned.smoother
     smoothed = [tuned.smooth(rec) for rec in recs] if smooths else None
@@ -152,7 +150,7 @@ def label_streams_section(streams: NamedRecordings) -> str:
     )
 
 
-def label_measures(recs: Sequence[Recording], tuned: Chain, labelled: bool) -> list[list[float]]:
+def label_measures(recs: Sequence[Rows], tuned: Chain, labelled: bool) -> list[list[float]]:
     """Return a row for each label, and their averages: see `labels_section` for the columns."""
     measures = [_measures(recs, tuned, label, labelled) for label in recs[0].classes]
     known = [np.array([x for x in column if x == x]) for column in zip(*measures, strict=True)]
@@ -167,7 +165,7 @@ def with_averages(of: Figures, measures: list[list[float]], labelled: bool) -> F
 
 
 def labels_section(
-    recs: Sequence[Recording],
+    recs: Sequence[Rows],
     tuned: Chain,
     labelled: bool,
     measures: list[list[float]] | None = None,
@@ -187,7 +185,7 @@ def labels_section(
     return section("The labels", text, table(header, lines))
 
 
-def _measures(recs: Sequence[Recording], tuned: Chain, label: str, labelled: bool) -> list[float]:
+def _measures(recs: Sequence[Rows], tuned: Chain, label: str, labelled: bool) -> list[float]:
     """Return shares that are on, changes an hour, and scores by the labels."""
     on, changes, time = np.zeros(2), np.zeros(2), np.zeros(2)
     counts = np.zeros((2, 3))  # right, predicted, true
@@ -195,11 +193,11 @@ def _measures(recs: Sequence[Recording], tuned: Chain, label: str, labelled: boo
     for rec in recs:
         lane = rec.lane(label)
         raw = last_predictions(lane)
-        both = raw, np.where(raw >= 0, lane.run(chain)[:, 1] > 0.5, -1)
+        both = raw, np.where(raw >= 0, chain.run(lane)[:, 1] > 0.5, -1)
         rows += int((raw >= 0).sum())
         for i, predicted in enumerate(both):
             on[i] += (predicted == 1).sum()
-            switches, length = count_changes(lane.time, predicted)
+            switches, length = count_changes(lane, predicted)
             changes[i] += switches
             time[i] += length
             if lane.label is not None:
@@ -221,9 +219,7 @@ def _cells(measures: Sequence[float]) -> list[str]:
     return [*percent[:2], *rates, *percent[4:]]
 
 
-def each_label_section(
-    recs: Sequence[Recording], tuned: Chain, reference: str, labelled: bool
-) -> str:
+def each_label_section(recs: Sequence[Rows], tuned: Chain, reference: str, labelled: bool) -> str:
     """Say what each source confuses, and show the calibration, for each label, folded up."""
     folded = []
     for label in recs[0].classes[:MAX_LABELS]:
@@ -264,7 +260,7 @@ TUNED = 0.3
 
 
 def report(
-    recordings: Recording | Iterable[Recording] | Mapping[Any, Recording] | Any,
+    recordings: Rows | Iterable[Rows] | Mapping[Any, Rows] | Any,
     path: str | PathLike[str],
     tuned: Chain | None = None,
     *,
@@ -277,7 +273,7 @@ def report(
 
     Parameters
     ----------
-    recordings : Recording, or several, or a mapping to them, or a dataframe
+    recordings : Rows, or several, or a mapping to them, or a dataframe
         One per stream, as for `tune`; times in seconds. The keys of a mapping name the streams. The
         page says how many rows of which streams it has in it.
     path : str or path
@@ -293,7 +289,7 @@ def report(
     --------
     >>> import tempfile
     >>> from classfilter import simulate
-    >>> days = {f"day {i}": simulate("plain", hours=2.0, seed=i).recording() for i in range(2)}
+    >>> days = {f"day {i}": simulate("plain", hours=2.0, seed=i).rows() for i in range(2)}
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     report(days, f"{folder}/report.html")
     ...     text = Path(f"{folder}/report.html").read_text()
@@ -352,7 +348,7 @@ def report(
     report_progress(1.0)
 
 
-def _are_independent(recs: Sequence[Recording], tuned: Chain | None) -> bool:
+def _are_independent(recs: Sequence[Rows], tuned: Chain | None) -> bool:
     """Return whether the report is on several labels at once; raise where parts do not fit."""
     independent = {rec.independent for rec in recs}
     if len(independent) > 1:
@@ -372,15 +368,11 @@ def _are_independent(recs: Sequence[Recording], tuned: Chain | None) -> bool:
 
 def _named(recordings: Any) -> NamedRecordings:
     """Return the recordings by the names of their streams."""
-    if isinstance(recordings, Recording):
-        recordings = [recordings]
-    recordings = streams_of(recordings)
-    if not isinstance(recordings, Mapping):
-        return [(f"stream {i}", rec) for i, rec in enumerate(recordings)]
-    return [(ALL_ROWS if name is None else str(name), rec) for name, rec in recordings.items()]
+    streams = as_rows(recordings).by_stream()
+    return [(ALL_ROWS if name is None else str(name), rec) for name, rec in streams.items()]
 
 
-def _comparison(recs: Sequence[Recording], reference: str, progress: Progress) -> Comparison | str:
+def _comparison(recs: Sequence[Rows], reference: str, progress: Progress) -> Comparison | str:
     """Return the comparison, or why there is none."""
     try:
         return compare(recs, reference, progress=progress)

@@ -12,7 +12,7 @@ import numpy as np
 from .. import _core
 from ..errors import ArgumentError, RowError
 from ..support.arrays import as_plain
-from ..support.types import NUMBER, Array, Floats, Ints
+from ..support.types import Array, Floats, Ints, is_number
 from .names import in_order, is_series
 
 
@@ -59,7 +59,7 @@ def one_row(value: Any, labels: Sequence[Any], what: str = "probs") -> Floats:
     given = in_order(as_plain(value), labels, of_one_row=True)
     if value is None:
         given = np.full(L, np.nan)
-    elif L == 1 and isinstance(given, NUMBER) and not isinstance(given, bool):
+    elif L == 1 and is_number(given):
         given = [given]
     _refuse_booleans(given, what)
     try:

@@ -1,4 +1,4 @@
-"""The times of a recording: dates, text and numbers, exact to the bit."""
+"""Times: dates, text and numbers, exact to the bit."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from classfilter.inputs.times import seconds
+from classfilter.inputs import seconds
 
 MOMENTS = st.datetimes(datetime(1900, 1, 1), datetime(2200, 1, 1))
 

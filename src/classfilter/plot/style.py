@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from typing import TYPE_CHECKING, Any, NamedTuple
-from zoneinfo import ZoneInfo
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import ArgumentError
-from .types import Floats, Ints
+from ..inputs import find_zone as zone_of_name
+from ..support.arrays import median_step
+from ..support.types import Floats, Ints
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -142,10 +143,9 @@ def time_axis(t: Floats, zone: tzinfo | None) -> TimeAxis:
 def find_zone(time: ArrayLike, zone: Zone) -> tzinfo | None:
     """Return the zone that is given, or else that of the dates in `time`; None of numbers."""
     if isinstance(zone, str):
-        try:
-            return UTC if zone == "UTC" else ZoneInfo(zone)
-        except (KeyError, ValueError, OSError):
-            pass
+        named = zone_of_name(zone)
+        if named is not None:
+            return named
     elif isinstance(zone, tzinfo):
         return zone
     if zone is not None:
@@ -160,7 +160,7 @@ def find_zone(time: ArrayLike, zone: Zone) -> tzinfo | None:
 
 def typical_step(t: Floats) -> float:
     """Return the median step; a step ten times as long is a gap."""
-    return float(np.median(np.diff(t))) if t.size > 1 else 1.0
+    return median_step(np.diff(t))
 
 
 def row_bars(t: Floats, k: Ints) -> tuple[Floats, Floats, Ints]:

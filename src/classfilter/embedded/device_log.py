@@ -6,10 +6,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..engine import Recording
 from ..filters import Filter
+from ..inputs import Rows, TableFormat, read_rows
 from ..pipeline import Chain
-from .export import in_float32
+from .folder import in_float32
 from .golden import Singles
 
 
@@ -69,9 +69,10 @@ def verify(df: Any, filter: Filter | Chain) -> Verdict:  # noqa: A002
     """
     config = in_float32(Chain.of(filter))
     scores = "independent" if config.independent else "probabilities"
-    rec = Recording.from_table(df, scores=scores)
+    rec = read_rows(df, TableFormat.of(None, scores=scores))
     device = _results(df, rec, config)
-    probs, beta, dt = rec._observed(config)
+    probs, beta = config.observe_rows(rec.factorized_sources, rec.probs, rec.one_hot, rec.classes)
+    dt = rec.dt
     if "dt" in df.columns:
         dt = df["dt"].to_numpy().astype(np.float64)
     python = config.in_order_of(rec.classes, config.filter().run(probs, beta, dt))
@@ -82,7 +83,7 @@ def verify(df: Any, filter: Filter | Chain) -> Verdict:  # noqa: A002
     return Verdict(len(rec), row, rec.classes[k], float(device[row, k]), float(python[row, k]))
 
 
-def _results(df: Any, rec: Recording, config: Chain) -> Singles:
+def _results(df: Any, rec: Rows, config: Chain) -> Singles:
     """Return the device's results, in the recording's order of classes."""
     columns = [f"f_{name}" for name in rec.classes]
     if "bits" in df.columns:

@@ -1,0 +1,243 @@
+"""Rows: predictions of classifiers on many streams, the one type that carries them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ..errors import ArgumentError
+from ..support.html import class_counts
+from ..support.types import Array, Bools, Floats, Ints, Weights
+from ..support.validation import Factorized, row_weights
+from .columns import Layout
+from .labels import lane_index, lane_names, pairs
+from .order import NUMBERS, grouped, usual_step
+from .tables import new_table
+from .time_kind import TimeKind
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Rows:
+    """T predictions of classifiers on one stream or on many; immutable. `rows` makes them.
+
+    Attributes
+    ----------
+    time : ndarray (T,)
+        In seconds, or in the unit of the numbers that were given. Each stream goes forward in time.
+    stream, source : ndarray of int (T,)
+        The number of each row's stream in `streams`, and of its classifier in `sources`.
+    streams, sources : tuple
+        Their names, in order of appearance. A single stream without a name is None.
+    probs : ndarray (T, K)
+        The predictions, in the order of the classes; NaN where one is missing. Of several labels at
+        once, the score of each.
+    one_hot : ndarray of bool (T,)
+        Which predictions are classes without confidence.
+    classes : tuple of str
+        The K classes, or labels.
+    label : ndarray of int (T,) or None
+        The true class, -1 where unknown. Of several labels at once, (T, K): 1, 0 or -1.
+    independent : bool
+        Whether the classes are labels that may be true at once.
+
+    Examples
+    --------
+    >>> import classfilter as cf
+    >>> rows = cf.rows(
+    ...     time=[0, 0, 5], stream=["ann", "bob", "ann"],
+    ...     probs=[[0.9, 0.1], [0.4, 0.6], [0.3, 0.7]], classes=["rest", "move"],
+    ... )
+    >>> rows
+    Rows(3 rows of 2 streams, classes ['rest', 'move'], sources ['default'])
+    >>> rows["ann"].time.tolist()
+    [0.0, 5.0]
+    """
+
+    time: Floats
+    stream: Ints
+    streams: tuple[Any, ...]
+    source: Ints
+    sources: tuple[str, ...]
+    probs: Floats
+    one_hot: Bools
+    classes: tuple[str, ...]
+    label: Ints | None = None
+    independent: bool = False
+    time_kind: TimeKind = NUMBERS
+    sort: bool = False
+    """Whether rows may come in any order of time."""
+    unit: str | None = None
+    """Of the numbers of time, as it was given."""
+    frame: Any = None
+    """The table that they were read from, to which results are added."""
+    layout: Layout | None = None
+    """Where things are in that table."""
+
+    def __len__(self) -> int:
+        return self.time.size
+
+    def __repr__(self) -> str:
+        what = "labels" if self.independent else "classes"
+        count = "" if len(self.streams) < 2 else f" of {len(self.streams)} streams"
+        span = ""
+        if self.time_kind.kind == "date" and len(self):
+            first, last = map(self.time_kind.text, (self.time.min(), self.time.max()))
+            span = f"{first} to {last}, "
+        names = f"{what} {list(self.classes)}, sources {list(self.sources)}"
+        return f"Rows({len(self)} rows{count}, {span}{names})"
+
+    def _repr_html_(self) -> str:
+        if self.independent:
+            predicted = np.where(np.isnan(self.probs), -1, self.probs > 0.5).astype(np.intp)
+        else:
+            best = np.nan_to_num(self.probs).argmax(axis=1)
+            predicted = np.where(self.observed(), best, -1)
+        shown = [] if self.label is None else [("truth", self.label)]
+        for name in self.sources:
+            own = self.of_source(name)
+            own = own[:, None] if self.independent else own
+            shown.append((name, np.where(own, predicted, -1)))
+        return class_counts(self.time, shown, self.classes, self.time_kind.text)
+
+    def __getitem__(self, stream: Any) -> Rows:
+        """Return the rows of one stream, in order of time."""
+        if stream not in self.streams:
+            names = ", ".join(map(repr, self.streams[:5])) + ", ..." * (len(self.streams) > 5)
+            raise ArgumentError("stream", stream, rule=f"the streams are {names}")
+        return self.by_stream()[stream]
+
+    def by_stream(self) -> dict[Any, Rows]:
+        """Return the rows of each stream, in order of time, by its name."""
+        order, _ = self.grouped()
+        counts = np.bincount(self.stream, minlength=len(self.streams))
+        parts = np.split(order, np.cumsum(counts)[:-1])
+        return {
+            name: replace(self.take(part), streams=(name,), sort=False)
+            for name, part in zip(self.streams, parts, strict=False)
+        }
+
+    def grouped(self, last: Floats | None = None) -> tuple[Ints, Floats]:
+        """Return the order of the rows by stream and time, and the steps in this order.
+
+        `last` is the time of each stream's row before the first one here, NaN where there is none.
+        """
+        return grouped(self.time, self.stream, self.sort, last, self.time_kind)
+
+    @cached_property
+    def dt(self) -> Floats:
+        """The time since the row before of the same stream, (T,); 0 for its first row."""
+        order, steps = self.grouped()
+        dt = np.empty(len(self))
+        dt[order] = steps
+        return dt
+
+    @cached_property
+    def step(self) -> float:
+        """The usual time from row to row: the least of the sources' median steps in a stream."""
+        return usual_step(self.time, self.stream, self.source)
+
+    def take(self, rows: Any) -> Rows:
+        """Return some rows, by a slice, a mask or indices."""
+        columns: dict[str, Any] = {
+            name: _read_only(getattr(self, name)[rows])
+            for name in ("time", "stream", "source", "probs", "one_hot")
+        }
+        stream, streams = _renumbered(columns.pop("stream"), self.streams)
+        source, sources = _renumbered(columns.pop("source"), self.sources)
+        return replace(
+            self, **columns, stream=stream, streams=streams, source=source, sources=sources,
+            label=None if self.label is None else _read_only(self.label[rows]),
+            frame=None, layout=None,
+        )  # fmt: skip
+
+    def lane(self, label: Any) -> Rows:
+        """Return the rows of one of several labels: two classes, not robin and robin."""
+        k = lane_index(label, self.classes, self.independent)
+        truth = None if self.label is None else self.label[:, k].copy()
+        return replace(
+            self, probs=pairs(self.probs[:, k]), classes=lane_names(label), label=truth,
+            independent=False, frame=None, layout=None,
+        )  # fmt: skip
+
+    @property
+    def source_names(self) -> Array:
+        """The name of each row's source, (T,)."""
+        return np.array(self.sources, np.str_)[self.source]
+
+    def of_source(self, name: str) -> Bools:
+        """Return which rows (T,) are of a source."""
+        number = self.sources.index(name) if name in self.sources else -1
+        return np.asarray(self.source == number)
+
+    @property
+    def own_streams(self) -> Ints:
+        """The number of each row's stream and source together, (T,)."""
+        return self.stream * max(len(self.sources), 1) + self.source
+
+    def observed(self, source: str | None = None) -> Bools:
+        """Return which rows (T,) are observations, of a source if given: not all is missing."""
+        missing = np.isnan(self.probs)
+        lacks = missing.all(axis=1) if self.independent else missing.any(axis=1)
+        seen: Bools = np.asarray(~lacks)
+        return seen if source is None else seen & self.of_source(source)
+
+    def weights(self, beta: Weights, default: float | None = None) -> Floats:
+        """Return each row's weight (T,), from that of its source.
+
+        A source that `beta` does not name has the weight `default`; without it, that is an error.
+        """
+        return row_weights(self.factorized_sources, beta, default)
+
+    @property
+    def factorized_sources(self) -> Factorized:
+        """The sources as a column of codes."""
+        return Factorized(self.source, list(self.sources))
+
+    def to_table(self, kind: str = "polars") -> Any:
+        """Return the rows as a dataframe of ``"polars"``, ``"pandas"`` or ``"pyarrow"``.
+
+        Classes without confidence are in a column ``prediction``, and have no probabilities.
+        Times are what they were: numbers (in seconds, where a unit was given), timedeltas, or dates
+        to the microsecond, with their zone if they had one. Text of dates becomes dates.
+        """
+        columns: dict[str, Any] = {"time": self.time}
+        if self.streams not in ((), (None,)):
+            columns["stream"] = [self.streams[i] for i in self.stream.tolist()]
+        columns["source"] = [self.sources[i] for i in self.source.tolist()]
+        if self.label is not None and self.independent:
+            truth = np.where(self.label < 0, np.nan, self.label)
+            columns |= {f"y_{name}": y for name, y in zip(self.classes, truth.T, strict=True)}
+        elif self.label is not None:
+            columns["label"] = [self.classes[k] if k >= 0 else None for k in self.label.tolist()]
+        if self.one_hot.any():
+            best = np.nan_to_num(self.probs).argmax(axis=1).tolist()
+            columns["prediction"] = [
+                self.classes[k] if one_hot else None
+                for k, one_hot in zip(best, self.one_hot.tolist(), strict=True)
+            ]
+        for name, p in zip(self.classes, self.probs.T, strict=True):
+            columns[f"p_{name}"] = np.where(self.one_hot, np.nan, p)
+        return new_table(columns, kind, TEXT, self.time_kind)
+
+
+TEXT = ("stream", "source", "label", "prediction")
+"""The columns of text."""
+
+
+def _renumbered(codes: Ints, names: tuple[Any, ...]) -> tuple[Ints, tuple[Any, ...]]:
+    """Return the codes of some rows, and the names that occur there, in order of appearance."""
+    if len(names) == 1 and len(codes):
+        return codes, names
+    used, first = np.unique(codes, return_index=True)
+    used = used[np.argsort(first)]
+    place = np.zeros(len(names), np.intp)
+    place[used] = np.arange(len(used))
+    return _read_only(place[codes]), tuple(names[i] for i in used.tolist())
+
+
+def _read_only(column: Array) -> Array:
+    column.flags.writeable = False
+    return column

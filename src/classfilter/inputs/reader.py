@@ -1,0 +1,361 @@
+"""What people have, read as `Rows`: arrays, dataframes, files, several streams."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..errors import ArgumentError, RowError
+from ..support.types import Bools, Classes, Confidence, Floats
+from ..support.validation import Factorized, class_indices, factorize, source_codes, text_names
+from .columns import TableFormat, filtered_classes, filtered_format, matches
+from .files import table_of
+from .frames import read_rows, with_truth
+from .labels import fewest, truth_of_labels
+from .names import in_order
+from .notices import alike, warn_of, warn_of_odd_rows
+from .order import grouped
+from .outputs import as_labels, predictions
+from .predicted import Rows
+from .scores import check_scores, softmax
+from .tables import as_frame
+from .time_kind import common_kind
+from .time_scale import TimeScale
+from .times import read_times
+
+
+def rows(
+    data: Any = None,
+    *,
+    time: ArrayLike | None = None,
+    stream: ArrayLike | None = None,
+    source: ArrayLike | str | None = None,
+    probs: Any = None,
+    classes: Classes | None = None,
+    label: ArrayLike | None = None,
+    confidence: Confidence | None = None,
+    one_hot: ArrayLike | None = None,
+    columns: Mapping[str, str] | None = None,
+    scores: str = "probabilities",
+    unit: str | None = None,
+    time_format: str | None = None,
+    sort: bool = False,
+) -> Rows:
+    """Read predictions, of one stream or of many, as `Rows`.
+
+    Parameters
+    ----------
+    data : dataframe, str or Path; or a mapping or a list of these or of Rows
+        A dataframe of pandas, Polars or PyArrow, or a file that `read_table` reads, with the
+        columns of `classfilter.inputs`. Several are one stream each, by the names of a mapping.
+        Without `data`, the arrays `time` and `probs` are the rows. A ``SlidingWindowFeature`` of
+        pyannote is one stream; its times are the middles of the windows.
+    time : array_like (T,)
+        The time of each row. Numbers are used as they are, or in a `unit`. Datetimes, dates and
+        ISO 8601 text become UNIX seconds, in UTC where they have no zone; timedeltas become
+        seconds. Results give them back as dates, and a zone is kept. Times may repeat in a stream,
+        but not go back.
+    stream : array_like (T,), optional
+        The name of each row's stream; by default all rows are one stream.
+    source : array_like of str (T,), or str
+        The name of the classifier; one name stands for all rows. By default ``"default"``.
+    probs : array_like (T, K) or (T,), dataframe, or list of mappings
+        Its output, in the order of the classes or by their names. A row of NaN is a missing
+        observation. Or its predicted classes, as names or as indices; -1, None, NaN or an empty
+        text where there is none. They are stored as one-hot rows; how often they are right is for
+        a `Channel`, which `tune` estimates. Without one, each counts with the default reliability
+        of docs/inputs.md.
+    classes : iterable of K names, or int
+        The classes, in the order of the columns of `probs`. Names become text. Of a table, by
+        default those of the columns ``p_<class>`` or, with a column ``prediction``, the labels
+        that occur there and in ``label``, sorted.
+    label : array_like (T,), optional
+        The true classes, as names or as indices; -1, None or NaN where unknown. Of several labels
+        at once, (T, K): 1 where a label is true, 0 where not, -1 where unknown.
+    confidence : float or array_like (T,), optional
+        Of predicted classes: how probable each is, 0 to 1; the others share the rest.
+    one_hot : array_like of bool (T,), optional
+        Which rows of `probs` are classes without confidence; by default those given as classes.
+    columns : mapping of str to str, optional
+        The names of columns in the table, where they differ: ``{"time": "ts", "p_walk": "walk"}``.
+    scores : {"probabilities", "logits", "percent", "independent"}
+        What the numbers of `probs`, or of ``p_<class>`` and ``confidence``, are. Independent scores
+        are those of labels that may be true at once: each lies in [0, 1], and one label is enough.
+        Columns ``y_<label>`` say where a label is true: 1, 0, or empty.
+    unit : {"s", "ms", "us", "ns"}, optional
+        The unit of the numbers of time, which are then converted to seconds. By default they stay
+        as they are, with a warning if they look like milliseconds.
+    time_format : str, optional
+        How text of dates is written, as for `datetime.datetime.strptime`:
+        ``"%d.%m.%Y %H:%M:%S"``. By default ISO 8601.
+    sort : bool, default False
+        Accept the rows of a stream in any order of time. Without it, a time that goes back is an
+        error.
+
+    Examples
+    --------
+    >>> rows(
+    ...     time=["2024-05-01T08:00:00Z", "2024-05-01T08:00:05Z", "2024-05-01T10:00:10+02:00"],
+    ...     source=["strong", "weak", "weak"],
+    ...     probs=[[0.9, 0.1], [0.4, 0.6], [0.3, 0.7]],
+    ...     classes=["rest", "move"],
+    ... ).dt.tolist()
+    [0.0, 5.0, 5.0]
+    >>> import polars as pl
+    >>> df = pl.DataFrame({
+    ...     "ts": [0, 0, 5], "stream": ["ann", "bob", "ann"],
+    ...     "p_rest": [0.9, 0.2, 0.4], "p_move": [0.1, 0.8, 0.6],
+    ... })
+    >>> rows(df, columns={"time": "ts"})
+    Rows(3 rows of 2 streams, classes ['rest', 'move'], sources ['default'])
+    """
+    if data is None:
+        if time is None or probs is None or classes is None:
+            names = {"time": time, "probs": probs, "classes": classes}
+            missing = next(name for name, value in names.items() if value is None)
+            remedy = "give a table, or the arrays time, probs and classes"
+            raise ArgumentError(missing, None, remedy=remedy)
+        return _of_arrays(
+            time=time,
+            stream=stream,
+            source="default" if source is None else source,
+            probs=probs,
+            classes=classes,
+            label=label,
+            confidence=confidence,
+            one_hot=one_hot,
+            scores=scores,
+            unit=unit,
+            time_format=time_format,
+            sort=sort,
+        )
+    arrays = {"time": time, "stream": stream, "source": source, "probs": probs, "label": label}
+    arrays |= {"confidence": confidence, "one_hot": one_hot}
+    for name, value in arrays.items():
+        if value is not None:
+            rule = "data is given too"
+            raise ArgumentError(name, type(value).__name__, "is a {}", rule, "give one of them")
+    read: Any = {"columns": columns, "scores": scores, "unit": unit, "sort": sort}
+    read["time_format"] = time_format
+    if isinstance(data, Rows):
+        return _require_read(data, classes=classes, **read)
+    if hasattr(data, "sliding_window"):
+        return _of_windows(data, classes, scores)
+    if isinstance(data, (list, tuple)) or (
+        isinstance(data, Mapping) and not hasattr(data, "columns")
+    ):
+        streams = data if isinstance(data, Mapping) else dict(enumerate(data))
+        parts = {name: rows(part, classes=classes, **read) for name, part in streams.items()}
+        return joined(parts, named=isinstance(data, Mapping))
+    with table_of(data, columns) as table:
+        there = list(as_frame(table).columns)
+        form = TableFormat.of(classes, **read)
+        if classes is None and _only_filtered(there, scores):
+            of_results = filtered_format(there, columns, scores, unit)
+            form = replace(of_results, sort=sort, time_format=time_format)
+        return rows_of_table(table, form)
+
+
+def _only_filtered(names: list[str], scores: str) -> bool:
+    """Return whether a table has results of a filter, and no predictions."""
+    predictions_too = any(n.startswith("p_") or n in ("prediction", "probs") for n in names)
+    return not predictions_too and bool(filtered_classes(names, scores)[0])
+
+
+def is_read(data: Any) -> bool:
+    """Return whether data is Rows, or several of them: not a table, nor a path."""
+    several = (
+        data.values() if type(data) is dict else data if isinstance(data, list | tuple) else ()
+    )
+    return isinstance(data, Rows) or any(isinstance(part, Rows) for part in several)
+
+
+def as_rows(data: Any) -> Rows:
+    """Return data as Rows: it is read, if it is not yet."""
+    return data if isinstance(data, Rows) else rows(data)
+
+
+def rows_of_table(df: Any, form: TableFormat) -> Rows:
+    """Return all of a dataframe of a format, checked, with its true classes."""
+    table = read_rows(df, form)
+    if form.classes is not None and not matches(form.classes, table.classes):
+        K = len(form.classes)
+        known: Any = K if form.classes == tuple(map(str, range(K))) else list(form.classes)
+        raise ValueError(
+            f"the table has the classes {list(table.classes)}, but classes is {known}; give those "
+            "of the columns p_<class>"
+        )
+    table = with_truth(table)
+    warn_of_odd_rows(table)
+    scale = TimeScale(form.unit)
+    scale.see(table.time, numbers=table.time_kind.is_number)
+    scale.warn()
+    return table
+
+
+def _of_arrays(
+    time: ArrayLike,
+    stream: ArrayLike | None,
+    source: ArrayLike | str,
+    probs: Any,
+    classes: Classes,
+    label: ArrayLike | None,
+    confidence: Confidence | None,
+    one_hot: ArrayLike | None,
+    scores: str,
+    unit: str | None,
+    time_format: str | None,
+    sort: bool,
+) -> Rows:
+    independent = check_scores(scores) == "independent"
+    names = text_names(classes, fewest(independent))
+    outputs = predictions(
+        _as_probabilities(probs, scores, names), names, confidence, independent=independent
+    )
+    truth = truth_of_labels if independent else class_indices
+    t, kind = read_times(time, unit, time_format)
+    codes, sources = source_codes(source, t.size)
+    streams = _streams(stream, t.size)
+    columns: dict[str, Any] = {
+        "time": t,
+        "stream": streams.codes,
+        "source": codes,
+        "probs": outputs.probs,
+        "one_hot": outputs.one_hot if one_hot is None else _check_one_hot(one_hot, outputs.probs),
+        "label": None if label is None else truth(label, names),
+    }
+    for name, column in columns.items():
+        if column is not None and len(column) != t.size:
+            raise ValueError(f"{name} has {len(column)} rows, but time has {t.size}")
+    if sort:  # rows of equal time keep their order
+        order = np.argsort(t, kind="stable")
+        columns = {name: None if x is None else x[order] for name, x in columns.items()}
+    grouped(columns["time"], columns["stream"], kind=kind)
+    for notice in (alike(streams.categories, "streams"), alike(names, "classes")):
+        warn_of(notice)
+    scale = TimeScale(unit)
+    scale.see(t, numbers=kind.is_number)
+    scale.warn()
+    for column in columns.values():
+        if column is not None:
+            column.flags.writeable = False
+    return Rows(
+        **columns, streams=tuple(streams.categories), sources=tuple(sources), classes=names,
+        independent=independent, time_kind=kind, unit=unit,
+    )  # fmt: skip
+
+
+def _as_probabilities(probs: Any, scores: str, classes: tuple[str, ...]) -> Any:
+    """Return logits or percentages (T, K) as probabilities; anything else as it is."""
+    if scores not in ("logits", "percent") or as_labels(probs) is not None:
+        return probs
+    numbers = np.asarray(in_order(probs, classes), np.float64)
+    return softmax(numbers) if scores == "logits" else numbers / 100
+
+
+def _streams(stream: ArrayLike | None, count: int) -> Factorized:
+    if stream is None:
+        return Factorized(np.zeros(count, np.intp), [None] if count else [])
+    cells = stream.tolist() if isinstance(stream, np.ndarray) else list(np.asarray(stream, object))
+    named = factorize(cells)
+    for i, cell in enumerate(named.categories):
+        if cell is None or cell != cell:
+            row = int((named.codes == i).argmax())
+            raise RowError("stream", cell, "is {}", "every row needs one", "fill it in", row)
+    return named
+
+
+def _check_one_hot(one_hot: ArrayLike, probs: Floats) -> Bools:
+    marked = np.array(one_hot)
+    if marked.dtype != bool or marked.shape != (len(probs),):
+        rule = f"it must say of each of {len(probs)} rows whether it is a class"
+        raise ArgumentError("one_hot", marked.tolist(), rule=rule, remedy="give True or False")
+    soft = marked & ~(np.nan_to_num(probs).max(axis=1, initial=0.0) == 1)
+    if soft.any():
+        row = int(soft.argmax())
+        raise RowError("probs", probs[row].tolist(), rule="it must be one-hot, as marked", row=row)
+    return marked
+
+
+def _of_windows(data: Any, classes: Classes | None, scores: str) -> Rows:
+    """Return a SlidingWindowFeature of pyannote, one row a window."""
+    window, probs = data.sliding_window, np.asarray(data.data, np.float64)
+    time = window.start + window.step * np.arange(len(probs)) + window.duration / 2
+    names = classes if classes is not None else data.labels or probs.shape[1]
+    return rows(time=time, probs=probs, classes=names, scores=scores)
+
+
+def joined(parts: Mapping[Any, Rows], named: bool = True) -> Rows:
+    """Return the rows of several streams as one, all of the same classes.
+
+    Where the parts are not `named`, they keep the names of their streams if these differ.
+    """
+    if not parts:
+        raise ArgumentError("data", [], "is empty", remedy="give one table or Rows per stream")
+    first = next(iter(parts.values()))
+    for name, part in parts.items():
+        if part.independent != first.independent:
+            kinds = ("classes that exclude each other", "several labels at once")
+            problem = f"has {kinds[part.independent]} in stream {name!r}, the first has "
+            problem += kinds[first.independent]
+            raise ArgumentError("data", name, problem, remedy="give rows of one kind")
+        if part.classes != first.classes:
+            problem = f"has the classes {list(part.classes)} in stream {{}}, the first has "
+            problem += str(list(first.classes))
+            remedy = "give the same classes, in the same order"
+            raise ArgumentError("data", name, problem, remedy=remedy)
+    kinds_of_times = {part.time_kind.kind for part in parts.values() if len(part)}
+    if "date" in kinds_of_times and len(kinds_of_times) > 1:
+        rule = "times must be either all numbers or all dates"
+        raise ArgumentError("data", sorted(kinds_of_times), "has times that are {}", rule)
+    several = list(parts.values())
+    before = np.cumsum([0, *(max(len(part.streams), 1) for part in several)])
+    sources = tuple(dict.fromkeys(name for part in several for name in part.sources))
+    number = {name: i for i, name in enumerate(sources)}
+    label = None
+    if any(part.label is not None for part in several):
+        shape = first.probs.shape[1:] if first.independent else ()
+        label = np.concatenate(
+            [np.full((len(p), *shape), -1) if p.label is None else p.label for p in several]
+        )
+    return Rows(
+        time=np.concatenate([part.time for part in several]),
+        stream=np.concatenate([p.stream + n for p, n in zip(several, before, strict=False)]),
+        streams=_names_of_streams(parts, named),
+        source=np.concatenate(
+            [np.array([number[n] for n in p.sources], np.intp)[p.source] for p in several]
+        ),
+        sources=sources,
+        probs=np.concatenate([part.probs for part in several]),
+        one_hot=np.concatenate([part.one_hot for part in several]),
+        classes=first.classes,
+        label=label,
+        independent=first.independent,
+        time_kind=common_kind([part.time_kind for part in several]),
+        sort=any(part.sort for part in several),
+    )
+
+
+def _names_of_streams(parts: Mapping[Any, Rows], named: bool) -> tuple[Any, ...]:
+    """Return the names of the streams of all parts, in order."""
+    own = [name for part in parts.values() for name in part.streams or (None,)]
+    if not named and None not in own and len(set(own)) == len(own):
+        return tuple(own)
+    for name, part in parts.items():
+        if len(part.streams) > 1:
+            rule = "the names of several tables must differ, or each must be one stream"
+            raise ArgumentError("data", name, f"has {len(part.streams)} streams in part {{}}", rule)
+    return tuple(parts)
+
+
+def _require_read(data: Rows, **options: Any) -> Rows:
+    """Return Rows as they are; options of reading come too late for them."""
+    for name, value in options.items():
+        if value not in (None, False, "probabilities"):
+            problem = "is {}, but the rows are read already"
+            raise ArgumentError(name, value, problem, remedy="give it where they are read")
+    return data

@@ -1,0 +1,372 @@
+"""Rows of arrays: their columns, their errors, and runs that equal those of the filter."""
+
+from __future__ import annotations
+
+import dataclasses
+from datetime import datetime
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+import classfilter as cf
+from classfilter import _core
+from streams import Stream, options, streams
+
+NAN, INF = float("nan"), float("inf")
+CLASSES = ("walk", "sit", "sleep")
+VALID = [0.2, 0.3, 0.5]
+
+
+def three(**changed: Any) -> cf.Rows:
+    """Three valid rows, except for the changed arguments."""
+    valid: dict[str, Any] = {
+        "time": [0.0, 5.0, 5.0],
+        "source": ["weak", "strong", "weak"],
+        "probs": [VALID, [0.8, 0.1, 0.1], VALID],
+        "classes": CLASSES,
+    }
+    return cf.rows(**valid | changed)
+
+
+def test_columns() -> None:
+    rows = three(label=["sit", None, "walk"])
+    assert rows.time.tolist() == [0.0, 5.0, 5.0]
+    assert rows.time.dtype == np.float64
+    assert (rows.source.tolist(), rows.sources) == ([0, 1, 0], ("weak", "strong"))
+    assert rows.source_names.tolist() == ["weak", "strong", "weak"]
+    assert (rows.stream.tolist(), rows.streams) == ([0, 0, 0], (None,))
+    assert rows.probs.tolist() == [VALID, [0.8, 0.1, 0.1], VALID]
+    assert rows.classes == CLASSES
+    assert rows.label is not None
+    assert rows.label.tolist() == [1, -1, 0]
+    assert rows.dt.tolist() == [0.0, 5.0, 0.0]
+    assert len(rows) == 3
+    assert repr(rows) == (
+        "Rows(3 rows, classes ['walk', 'sit', 'sleep'], sources ['weak', 'strong'])"
+    )
+
+
+def test_they_cannot_be_changed_and_share_nothing() -> None:
+    time, probs = np.arange(3.0), np.array([VALID] * 3)
+    rows = three(time=time, probs=probs, label=[0, 1, 2])
+    for name in ("time", "stream", "source", "probs", "one_hot", "label"):
+        with pytest.raises(ValueError, match="read-only"):
+            getattr(rows, name)[0] = 0
+        with pytest.raises(dataclasses.FrozenInstanceError):
+            setattr(rows, name, None)
+    time[:], probs[:] = 7, 1 / 3
+    assert rows.time.tolist() == [0, 1, 2]
+    assert rows.probs.tolist() == [VALID] * 3
+
+
+def test_no_rows() -> None:
+    rows = cf.rows(time=[], source=[], probs=[], classes=CLASSES, label=[])
+    assert (len(rows), rows.probs.shape, rows.sources, rows.dt.tolist()) == (0, (0, 3), (), [])
+    assert cf.Chain(cf.DirichletFilter(CLASSES), beta={}).run(rows).shape == (0, 3)
+
+
+def test_classes_and_sources_become_text() -> None:
+    rows = three(classes=3, source=[1, 2, 1])
+    assert rows.classes == ("0", "1", "2")
+    assert rows.sources == ("1", "2")
+    assert three(source="weak").source_names.tolist() == ["weak"] * 3
+
+
+def test_whole_numbers_as_probabilities() -> None:
+    rows = three(probs=np.eye(3, dtype=int))
+    assert rows.probs.dtype == np.float64
+    assert rows.probs.tolist() == np.eye(3).tolist()
+
+
+@pytest.mark.parametrize(
+    "label",
+    [
+        ["sleep", None, "walk"],
+        [2, -1, 0],
+        [2.0, NAN, 0.0],
+        ["sleep", NAN, "walk"],
+        np.array([2, -1, 0]),
+    ],
+)
+def test_labels_by_name_and_by_index(label: Any) -> None:
+    indices = three(label=label).label
+    assert indices is not None
+    assert indices.tolist() == [2, -1, 0]
+    assert indices.dtype == np.intp
+
+
+@pytest.mark.parametrize("missing", [[NAN] * 3, [None] * 3])
+def test_a_missing_observation(missing: list[Any]) -> None:
+    rows = three(probs=[VALID, missing, VALID])
+    assert np.isnan(rows.probs[1]).all()
+    assert rows.observed().tolist() == [True, False, True]
+    assert rows.observed("weak").tolist() == [True, False, True]
+    assert rows.observed("strong").tolist() == rows.observed("other").tolist() == [False] * 3
+
+
+@given(st.permutations(list(range(8))))
+def test_sorting_keeps_rows_together_and_equal_times_in_order(order: list[int]) -> None:
+    rows = cf.rows(
+        time=np.array([i // 2 for i in order], dtype=float),  # each time twice
+        source=[str(i) for i in order],
+        probs=np.array([[i / 10, 1 - i / 10] for i in order]),
+        classes=2,
+        label=[i % 2 for i in order],
+        sort=True,
+    )
+    expected = sorted(order, key=lambda i: i // 2)  # Python's sort is stable
+    assert rows.source_names.tolist() == [str(i) for i in expected]
+    assert rows.time.tolist() == [i // 2 for i in expected]
+    assert rows.probs[:, 0].tolist() == [i / 10 for i in expected]
+    assert rows.label is not None
+    assert rows.label.tolist() == [i % 2 for i in expected]
+
+
+def test_rows_are_checked_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    checks: list[int] = []
+    check_rows = _core.check_rows
+
+    def count(classes: int, probs: Any, beta: Any, dt: Any) -> Any:
+        checks.append(len(probs))
+        return check_rows(classes, probs, beta, dt)
+
+    monkeypatch.setattr(_core, "check_rows", count)
+    probs = {f"p_{name}": [p] * 6 for name, p in zip(CLASSES, VALID, strict=True)}
+    table = {"time": range(6), "stream": ["a", "b", "c"] * 2, "label": CLASSES * 2, **probs}
+    streams = cf.rows(pl.DataFrame(table)).by_stream()
+    labels = [(name, one.label.tolist()) for name, one in streams.items() if one.label is not None]
+    assert labels == [("a", [0, 0]), ("b", [1, 1]), ("c", [2, 2])]
+    for one in streams.values():
+        with pytest.raises(ValueError, match="read-only"):
+            one.probs[0] = 0
+    last = streams["b"].take(slice(1, None))
+    assert (last.time.tolist(), last.probs.tolist(), last.dt.tolist()) == ([4.0], [VALID], [0.0])
+    assert checks == [6]
+
+
+def test_some_rows() -> None:
+    """Streams and sources that do not occur in them are forgotten."""
+    rows = three(stream=["a", "b", "a"], label=["sit", None, "walk"])
+    for some in (slice(1, 3), [1, 2], np.array([False, True, True])):
+        part = rows.take(some)
+        assert (part.time.tolist(), part.streams) == ([5.0, 5.0], ("b", "a"))
+        assert part.source_names.tolist() == ["strong", "weak"]
+        assert part.probs.tolist() == [[0.8, 0.1, 0.1], VALID]
+        assert part.label is not None
+        assert (part.label.tolist(), part.classes) == ([-1, 0], CLASSES)
+    ours = rows.take(rows.of_source("strong"))
+    assert (ours.sources, ours.streams, ours.stream.tolist()) == (("strong",), ("b",), [0])
+
+
+def test_one_stream_of_several() -> None:
+    """Its rows are in order of time, whatever lies between them."""
+    rows = three(time=[0, 2, 1], stream=["a", 7, "a"])
+    assert rows["a"].time.tolist() == [0, 1]
+    assert "3 rows, times 0 to 2<" in rows._repr_html_()
+    assert (rows[7].streams, rows[7].sources) == ((7,), ("strong",))
+    with pytest.raises(ValueError, match="stream is 'c'; the streams are 'a', 7"):
+        rows["c"]
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"time": [0, 5, 4]}, r"time in row 2 is 4\.0, before 5\.0, .*sort=True"),
+        ({"time": [0, NAN, 4]}, "time in row 1 is nan; it must be finite: leave the row out"),
+        ({"time": [0, 1, INF]}, "time in row 2 is inf"),
+        ({"time": [0, 1, None]}, "time in row 2 is nan"),
+        ({"time": np.array(["2024", "NaT", "2025"], "datetime64[s]")}, "time in row 1 is nan"),
+        ({"time": [datetime(2024, 1, 1), pd.NaT, None]}, "time in row 1 is nan"),
+        (
+            {"time": ["2024-01-01T00:00:00Z", "2024-01-32T00:00:00", "x"]},
+            "time in row 1 is '2024-01-32T00:00:00'; ",
+        ),
+        ({"time": ["2024-13-01T00:00:00Z"] * 3}, "time in row 0 is '2024-13-01T00:00:00Z'"),
+        (
+            {"time": ["0", "1", "noon"]},
+            "time in row 2 is 'noon'.* text such as 2024-05-01T08:00:00Z",
+        ),
+        ({"time": [True, False, True]}, "time in row 0 is True"),
+        ({"time": [[0, 1, 2]]}, "time has 2 dimensions; it must have 1"),
+        ({"time": [0, 1]}, "source has 3 rows, but time has 2"),
+        ({"stream": ["a", "b"]}, "stream has 2 rows, but time has 3"),
+        ({"stream": ["a", None, "b"]}, "stream in row 1 is None; every row needs one: fill it in"),
+        ({"stream": ["a", "b", NAN]}, "stream in row 2 is nan"),
+        ({"source": ["weak", None, "weak"]}, "source in row 1 is None; .* fill it in"),
+        ({"source": ["weak", "weak", NAN]}, "source in row 2 is nan"),
+        ({"probs": [VALID, VALID]}, "probs has 2 rows, but time has 3"),
+        ({"source": ["weak"]}, "source has 1 rows, but time has 3"),
+        ({"source": [["weak"] * 3]}, "source has 2 dimensions"),
+        (
+            {"probs": [VALID, [0.5, 0.5], VALID]},
+            "probs in row 1 has 2 entries, but there are 3 classes; give one probability per class",
+        ),
+        ({"probs": [[0.5, 0.5]] * 3}, "probs in row 0 has 2 entries, but there are 3"),
+        ({"probs": [0.5, 0.2, 0.3]}, "probs in row 0 has 1 entries"),
+        ({"probs": [VALID, VALID, [0.5, "0.5", 0.0]]}, "probs in row 2 has '0.5'; it must hold"),
+        (
+            {"probs": [VALID, [0.7, -0.2, 0.5], VALID]},
+            r"probs in row 1, class 'sit', is -0\.2; .* not be negative",
+        ),
+        ({"probs": [VALID, VALID, [0.5, 0.5, INF]]}, "row 2, class 'sleep', is inf; .* be finite"),
+        ({"probs": [VALID, VALID, [0.5, 0.5, -INF]]}, "row 2, class 'sleep', is -inf"),
+        (
+            {"probs": [VALID, [NAN, 0.5, 0.5], VALID]},
+            "row 1, class 'walk', is nan while other entries .* are not; .* row of NaN only",
+        ),
+        ({"probs": [VALID, [0.5] * 3, [-1] * 3]}, r"row 1 sums to 1\.5; .* 0\.05 of 1: if one"),
+        ({"probs": [VALID, VALID, [0.2, 0.2, 0.54]]}, r"row 2 sums to 0\.94"),
+        ({"label": ["sit", "run", "sit"]}, r"label in row 1 is 'run'; the classes are \['walk'"),
+        ({"label": [0, 1, 3]}, "label in row 2 is 3; .* index from 0 to 2, or -1"),
+        ({"label": [0, 1, -2]}, "label in row 2 is -2"),
+        ({"label": np.array([0, 1, 3])}, "label in row 2 is 3; .* index from 0 to 2, or -1"),
+        ({"label": np.array([0, -2, -2])}, "label in row 1 is -2"),
+        ({"label": [0.0, 0.5, 1.0]}, r"label in row 1 is 0\.5"),
+        ({"label": [0, 1]}, "label has 2 rows, but time has 3"),
+        ({"label": [[0, 1, 2]]}, "label has 2 dimensions"),
+        ({"classes": []}, "at least two are needed"),
+        ({"classes": ["a", "b", "a"]}, "'a' more than once"),
+        ({"classes": [1, "1", 2]}, "'1' more than once"),
+        ({"one_hot": [True, False, False]}, r"probs in row 0 is \[0\.2, .*; it must be one-hot"),
+        ({"one_hot": [1, 0, 0]}, r"one_hot is \[1, 0, 0\]; .* of 3 rows .* give True or False"),
+        ({"classes": None}, "classes is None; give a table, or the arrays time, probs and classes"),
+        ({"data": pl.DataFrame()}, "time is a 'list'; data is given too: give one of them"),
+    ],
+)
+def test_errors_name_the_row_the_value_and_the_remedy(changed: Any, message: str) -> None:
+    three()  # valid without the change
+    with pytest.raises(ValueError, match=message):
+        three(**changed)
+
+
+@pytest.mark.parametrize("total", [0.951, 1.0, 1.049])
+def test_sums_near_1_are_valid(total: float) -> None:
+    rows = three(probs=np.array([VALID] * 3) * total)
+    cf.Chain(cf.DirichletFilter(CLASSES)).run(rows)
+
+
+@given(st.lists(st.floats(-1, 2) | st.sampled_from([NAN, INF, 0.5, 0.0]), min_size=2, max_size=2))
+@example([0.0, 1.05])
+@example([0.0, 0.95])
+@example([0.05, 0.9])
+def test_they_reject_what_the_filter_rejects(row: list[float]) -> None:
+    def rejects(call: Any) -> bool:
+        try:
+            call()
+        except ValueError:
+            return True
+        return False
+
+    f = cf.DirichletFilter(2)
+    assert rejects(lambda: f.run([row])) == rejects(
+        lambda: cf.rows(time=[0], source="weak", probs=[row], classes=2)
+    )
+
+
+def test_scores_of_arrays() -> None:
+    """Logits and percentages become probabilities, as those of tables do."""
+    numbers = np.log([VALID] * 3) + 5
+    logits = three(probs=numbers, scores="logits")
+    percent = three(probs=np.array([VALID] * 3) * 100, scores="percent")
+    np.testing.assert_allclose(logits.probs, [VALID] * 3)
+    np.testing.assert_allclose(percent.probs, [VALID] * 3)
+    named = pd.DataFrame(numbers, columns=CLASSES)[["sleep", "walk", "sit"]]
+    assert three(probs=named, scores="logits").probs.tolist() == logits.probs.tolist()
+
+
+def test_weights() -> None:
+    rows = three()
+    assert rows.weights({"weak": 0.25, "strong": 1, "other": 0}).tolist() == [0.25, 1.0, 0.25]
+    assert rows.weights({"weak": 0.25}, default=0.5).tolist() == [0.25, 0.5, 0.25]
+    assert rows.weights(0.75).tolist() == [0.75] * 3
+    single: dict[str, Any] = dict.fromkeys(rows.sources, np.float32(0.5))
+    assert rows.weights(single).dtype == np.float64
+    with pytest.raises(ValueError, match="default is 2"):
+        rows.weights({}, default=2)
+
+
+@pytest.mark.parametrize(
+    ("beta", "message"),
+    [
+        ({"weak": 0.1}, r"source in row 1 is 'strong', which has no weight; beta names \['weak'\]"),
+        ({"weak": 1.5, "strong": 1.0}, r"beta\['weak'\] is 1\.5; it must be a number in \[0, 1\]"),
+        ({"weak": NAN, "strong": 1.0}, r"beta\['weak'\] is nan"),
+        ({"weak": "0.5", "strong": 1.0}, r"beta\['weak'\] is '0\.5'"),
+        ({"weak": True, "strong": 1.0}, r"beta\['weak'\] is True"),
+        (-0.5, r"beta is -0\.5"),
+    ],
+)
+def test_invalid_weights(beta: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        three().weights(beta)
+    with pytest.raises(ValueError, match=message):
+        cf.Chain(cf.DirichletFilter(CLASSES), beta=beta).run(three())
+
+
+@given(streams(), options())
+def test_a_run_is_a_loop_of_updates(s: Stream, settings: dict[str, Any]) -> None:
+    """From the initial state; the filter does not change."""
+    K, time = s.probs.shape[1], np.cumsum(s.dt)
+    beta = {f"source {b}": float(b) for b in np.unique(s.beta)}
+    source = [f"source {b}" for b in s.beta]
+    rows = cf.rows(time=time, source=source, probs=s.probs, classes=K)
+    f = cf.DirichletFilter(rows.classes, **settings)
+    f.update([1.0] + [0.0] * (K - 1))
+    before = f.state
+    P = cf.Chain(f, beta=beta).run(rows)
+    assert (f.eta, f.alpha.tobytes()) == (before.eta, before.alpha.tobytes())
+    fresh, last, expected = cf.DirichletFilter(rows.classes, **settings), time[0], []
+    for row, b, now in zip(s.probs, s.beta, time.tolist(), strict=True):
+        expected.append(fresh.update(row, beta=b, dt=now - last))
+        last = now
+    assert P.dtype == expected[0].dtype
+    assert P.tobytes() == np.array(expected).tobytes()
+
+
+def test_columns_are_matched_by_name() -> None:
+    prior: NDArray[np.float64] = np.array([3.0, 1.0, 2.0])
+    expected = cf.Chain(cf.DirichletFilter(CLASSES, prior=prior)).run(three())
+    order = [2, 0, 1]
+    permuted = cf.DirichletFilter([CLASSES[k] for k in order], prior=prior[order])
+    np.testing.assert_allclose(cf.Chain(permuted).run(three()), expected, rtol=1e-9)
+    by_number = cf.DirichletFilter(3, prior=prior)
+    assert cf.Chain(by_number).run(three()).tobytes() == expected.tobytes()
+
+
+@pytest.mark.parametrize("classes", [2, 4, ("walk", "sit", "run"), ("walk", "sit"), (1, 2, 3)])
+def test_other_classes(classes: Any) -> None:
+    with pytest.raises(ValueError, match=r"the data has the classes \['walk'.* the filter has \["):
+        cf.Chain(cf.DirichletFilter(classes)).run(three())
+
+
+@given(streams(), st.integers(0, 2**32 - 1))
+def test_a_channel_corrects_a_source(s: Stream, seed: int) -> None:
+    """Row by row, in the filter's order of classes."""
+    rng, K = np.random.default_rng(seed), s.probs.shape[1]
+    source = rng.choice(["weak", "strong"], len(s.dt))
+    weak = cf.Channel(rng.random((K, K)), rng.uniform(0.1, 1, K))
+    names = [f"c{k}" for k in range(K)]
+    rows = cf.rows(time=s.dt.cumsum(), source=source, probs=s.probs, classes=names)
+    beta = {"weak": 0.5, "strong": 1.0}
+    f = cf.DirichletFilter(names[::-1], gamma=0.8, estimate="mean")
+    corrected = np.array(
+        [
+            weak.apply(p[::-1]) if name == "weak" else p[::-1]
+            for p, name in zip(s.probs, source.tolist(), strict=True)
+        ]
+    )
+    chain = cf.Chain(f, beta=beta, channel={"weak": weak, "strong": None})
+    filtered, smoothed = chain.run(rows), chain.smooth(rows, lag=3)
+    weights, dt = [beta[name] for name in source.tolist()], rows.dt
+    np.testing.assert_array_equal(
+        smoothed[:, ::-1], cf.smooth(f.copy(), corrected, weights, dt, lag=3)
+    )
+    for p, row, weight, step in zip(filtered, corrected, weights, dt.tolist(), strict=True):
+        np.testing.assert_array_equal(p[::-1], f.update(row, weight, step))
+    assert rows.probs.tobytes() == s.probs.tobytes()
