@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 import classfilter as cf
-from classfilter.engine.health import episodes
+from classfilter.engine import episodes
 
 DAYS, TUNED_ON, NOON = 12, 4, 12 * 3600.0
 REAL = {"geolife": 5, "ltafdb": 3}

@@ -12,7 +12,7 @@ from sklearn import metrics as sk
 
 import classfilter as cf
 from classfilter import Comparison, Rows
-from classfilter.compare.comparison import Measure
+from classfilter.compare import Measure
 from slow_metrics import slow_calibration_error, slow_delays, slow_switches
 
 Floats = NDArray[np.float64]

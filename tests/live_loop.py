@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import classfilter as cf
-from classfilter.pipeline.settings import to_builtin
+from classfilter.pipeline import to_builtin
 from classfilter.policy import Adaptive, Periodic, Policy
 
 Floats: TypeAlias = NDArray[np.float64]

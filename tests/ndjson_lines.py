@@ -20,7 +20,7 @@ import classfilter as cf
 from classfilter import Chain, Channel, DirichletFilter, EventRule
 from classfilter.cli.options import _REMEDIES
 from classfilter.engine import store
-from classfilter.live.ndjson import serve
+from classfilter.live import serve
 from streams import random_stream
 
 DRIVER = """

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 import classfilter as cf
 from classfilter.policy import Policy
-from classfilter.simulate.days import Simulation
+from classfilter.simulate import Simulation
 
 Floats = NDArray[np.float64]
 BETA = {"strong": 1.0, "weak": 0.1}

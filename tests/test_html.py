@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import classfilter as cf
-from classfilter.compare.comparison import Measure, Row
+from classfilter.compare import Measure, Row
 
 HOSTILE = (
     "<script>alert(1)</script>",

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 import classfilter as cf
 from classfilter import Comparison, Events, demo, metrics, plot
-from classfilter.compare.comparison import Measure, Row
+from classfilter.compare import Measure, Row
 from classfilter.plot.style import band
-from classfilter.simulate.days import simulate
+from classfilter.simulate import simulate
 
 pytest.importorskip("matplotlib")
 

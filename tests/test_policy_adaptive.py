@@ -11,7 +11,7 @@ import pytest
 
 import classfilter as cf
 from classfilter.policy import Adaptive
-from classfilter.simulate.days import Simulation
+from classfilter.simulate import Simulation
 from policy_steps import BETA, random_steps, run_policy
 
 # --- by hand ------------------------------------------------------------------------

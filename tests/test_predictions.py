@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import classfilter as cf
-from classfilter.tuning.thinning import thin
+from classfilter.tuning import thin
 from ndjson_lines import as_line, serve_here
 
 CLASSES = ["walk", "sit", "sleep"]

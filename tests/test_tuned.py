@@ -14,7 +14,7 @@ from sklearn.dummy import DummyClassifier
 
 import classfilter as cf
 from classfilter import embedded
-from classfilter.embedded.json import to_json
+from classfilter.embedded import to_json
 from classfilter.policy import Periodic
 from classfilter.sklearn import FilteredClassifier
 

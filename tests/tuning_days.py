@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 
 import classfilter as cf
 from classfilter import Rows
-from classfilter.simulate.days import Simulation
-from classfilter.tuning.result import Tuned
-from classfilter.tuning.tuner import tune
+from classfilter.simulate import Simulation
+from classfilter.tuning import Tuned, tune
 
 Floats = NDArray[np.float64]
 

@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 
 import classfilter as cf
 from classfilter import Comparison, Rows, compare
-from classfilter.tuning.folds import two_folds
+from classfilter.tuning import tune, two_folds
 from classfilter.tuning.search import DIRICHLET_HALF_LIVES
-from classfilter.tuning.tuner import tune
 from compare_oracle import (
     LOOPS,
     K,

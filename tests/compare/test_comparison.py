@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 import classfilter as cf
 from classfilter import Comparison, Rows, compare
-from classfilter.compare.comparison import Measure, Row
+from classfilter.compare import Measure, Row
 from compare_oracle import by_hand, changed, clean, measures, perfect, raw, values
 from example_tables import KINDS, column, names_of
 

@@ -11,9 +11,9 @@ import pytest
 
 import classfilter as cf
 from classfilter import Comparison, Rows
-from classfilter.compare.comparison import Measure, Row
+from classfilter.compare import Measure, Row
 from classfilter.metrics import label_scores
-from classfilter.tuning.folds import two_folds
+from classfilter.tuning import two_folds
 from label_days import label_day, with_labels
 from slow_metrics import slow_switches
 

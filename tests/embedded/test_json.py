@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import classfilter as cf
-from classfilter.embedded.json import to_json
+from classfilter.embedded import to_json
 from classfilter.policy import Adaptive, Periodic
 from commands import rejected
 from conftest import Run

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import classfilter as cf
-from classfilter.engine.health import episodes
+from classfilter.engine import episodes
 from classfilter.pipeline import Expected
 
 CLASSES = ("rest", "walk", "run")

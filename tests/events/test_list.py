@@ -15,7 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import classfilter as cf
-from classfilter.events.dates import date_text, zone_of
+from classfilter.events import date_text
+from classfilter.events.dates import zone_of
 
 MAY = 1_714_550_400.0  # 2024-05-01T08:00:00Z
 NIGHT = [

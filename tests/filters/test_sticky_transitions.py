@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from scipy.linalg import expm, logm
 
 import classfilter as cf
-from classfilter.filters.rates import generator, stationary, stochastic
+from classfilter.filters import generator
+from classfilter.filters.rates import stationary, stochastic
 from markov import random_rates
 from streams import random_stream
 

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 import classfilter as cf
 from classfilter.inputs import TimeKind
 from classfilter.report.page_data import page_data
-from classfilter.tuning.thinning import thin
+from classfilter.tuning import thin
 
 KINDS = ("polars", "pandas", "pyarrow")
 ZONES = ["UTC", "Europe/Berlin", "Asia/Kolkata", "America/St_Johns"]

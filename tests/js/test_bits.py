@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 import classfilter as cf
 import node_cases as node
-from classfilter.embedded.json import to_json
+from classfilter.embedded import to_json
 from classfilter.policy import Adaptive, Periodic
 
 ROWS = 5000  # more than the package takes at a time

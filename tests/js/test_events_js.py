@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import classfilter as cf
 import node_cases as node
-from classfilter.engine.decide import Decoder
+from classfilter.engine import Decoder
 from event_streams import random_stream
 from node_cases import camel, sent
 

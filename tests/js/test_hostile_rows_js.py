@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import classfilter as cf
-from classfilter.embedded.json import to_json
+from classfilter.embedded import to_json
 from differences import part
 from entry_points import CHAIN, same
 from expected_rows import Result, Taken, as_numbers, expected

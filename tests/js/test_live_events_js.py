@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import classfilter as cf
 import label_event_cases
 import node_cases as node
-from classfilter.embedded.json import to_json
+from classfilter.embedded import to_json
 from label_event_cases import LABELS
 from live_event_cases import BETA, CLASSES, Row, random_live
 from node_cases import camel, sent

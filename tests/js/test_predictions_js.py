@@ -9,7 +9,7 @@ import pytest
 
 import classfilter as cf
 import node_cases as node
-from classfilter.embedded.json import to_json
+from classfilter.embedded import to_json
 
 CLASSES = ["walk", "sit", "7"]
 RELIABILITY = 0.7

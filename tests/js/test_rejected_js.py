@@ -11,7 +11,7 @@ import pytest
 
 import classfilter as cf
 import node_cases as node
-from classfilter.embedded.json import to_json
+from classfilter.embedded import to_json
 from classfilter.policy import Adaptive, Periodic
 from node_cases import camel, sent
 

@@ -11,7 +11,7 @@ import pytest
 
 import classfilter as cf
 import node_cases as node
-from classfilter.pipeline.expected import Expected
+from classfilter.pipeline import Expected
 from classfilter.pipeline.toml import parse
 from report_pages import CLASSES, SOURCES, streams, use, write_page
 

@@ -10,8 +10,8 @@ import pytest
 
 import classfilter as cf
 import node_cases as node
-from classfilter.embedded.json import to_json
-from classfilter.inputs.times import duration
+from classfilter.embedded import to_json
+from classfilter.inputs import duration
 
 ROWS = [[0.75, 0.25], [0.25, 0.75], [0.75, 0.25]] * 10
 STEP = 5.0

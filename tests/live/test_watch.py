@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 
 import classfilter as cf
-from classfilter.live.ndjson import SourceWatch, serve
+from classfilter.live import serve
+from classfilter.live.ndjson import SourceWatch
 from classfilter.pipeline import Expected
 
 USUAL = Expected(5.0, 0.8, 5.0, (60.0, 60.0), 4.0)

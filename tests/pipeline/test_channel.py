@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from sklearn.metrics import confusion_matrix
 
 import classfilter as cf
-from classfilter.pipeline.channel import MIN_ENTRY, Channel, nearest
+from classfilter.pipeline import Channel
+from classfilter.pipeline.channel import MIN_ENTRY, nearest
 
 Floats = NDArray[np.float64]
 NAN = float("nan")

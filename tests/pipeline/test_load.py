@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 import classfilter as cf
-from classfilter.embedded.json import to_json
+from classfilter.embedded import to_json
 
 CLASSES = ["walk", "sit", "sleep"]
 BETA = {"weak": 0.25, "strong": 1.0}

@@ -9,8 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from classfilter import metrics
-from classfilter.simulate.days import Simulation, simulate
-from classfilter.simulate.presets import Classifier
+from classfilter.simulate import Classifier, Simulation, simulate
 
 Floats = NDArray[np.float64]
 WHITE = {"jitter": 1.0}  # errors independent over time: plain binomial tolerances hold

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import classfilter as cf
-from classfilter.engine.tables import format_for
+from classfilter.engine import format_for
 from classfilter.spark.event_processor import EventProcessor
 from classfilter.spark.schema import FrameFormat
 from fleet_frames import BETA, CHANNEL, CLASSES, ORDER, fleet

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import classfilter as cf
-from classfilter.engine.tables import format_for
+from classfilter.engine import format_for
 from classfilter.spark import batch
 from classfilter.spark.events import _Events
 from classfilter.spark.schema import FrameFormat

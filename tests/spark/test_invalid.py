@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import classfilter as cf
-from classfilter.engine.tables import format_for
+from classfilter.engine import format_for
 from classfilter.spark import batch
 from classfilter.spark.rows import check_rows
 from classfilter.spark.schema import FrameFormat

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import classfilter as cf
-from classfilter.engine.tables import format_for
+from classfilter.engine import format_for
 from classfilter.spark import batch
 from classfilter.spark.schema import FrameFormat
 from fleet_frames import batches, by_row, run, split, write_parts

@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import classfilter as cf
-from classfilter.engine.packed import MAX_TIES, StreamRow, pack, unpack
-from classfilter.engine.tables import format_for
+from classfilter.engine import StreamRow, format_for, pack, unpack
+from classfilter.engine.packed import MAX_TIES
 from classfilter.spark.processor import RowProcessor
 from classfilter.spark.schema import FrameFormat
 from fleet_frames import BETA, CHANNEL, CLASSES, RESULTS, fleet

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import classfilter as cf
-from classfilter.engine.tables import BatchFilter
+from classfilter.engine import BatchFilter
 from classfilter.spark import batch
 from classfilter.spark.schema import FrameFormat
 from fleet_frames import (

@@ -10,7 +10,7 @@ import pyarrow as pa  # type: ignore[import-untyped]
 import pytest
 
 import classfilter as cf
-from classfilter.engine.tables import format_for
+from classfilter.engine import format_for
 from classfilter.pipeline import Chain
 from classfilter.spark import batch, rows, stream
 from classfilter.spark.schema import TIME, FrameFormat

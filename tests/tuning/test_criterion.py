@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from scipy.linalg import expm
 
 import classfilter as cf
-from classfilter.tuning.candidates import RULES, Candidate, Runner, rule
+from classfilter.tuning import Candidate
+from classfilter.tuning.candidates import RULES, Runner, rule
 from classfilter.tuning.criterion import by_target, future_target, later_target, target_after_next
 from classfilter.tuning.memory import Memory
 from classfilter.tuning.model import EstimatedModel, Transitions

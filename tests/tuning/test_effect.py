@@ -10,11 +10,10 @@ import pytest
 
 import classfilter as cf
 from classfilter import Rows
-from classfilter.tuning import Candidate, Effect
+from classfilter.tuning import Candidate, Effect, prepare, tune
 from classfilter.tuning.effect import draw_changes
 from classfilter.tuning.explanation import describe
 from classfilter.tuning.rows import JoinedRows, concatenate
-from classfilter.tuning.tuner import prepare, tune
 from tuning_days import changed, day, days, messy, tuned_short
 
 

@@ -11,7 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 import classfilter as cf
-from classfilter.tuning.candidates import Candidate
+from classfilter.tuning import Candidate
 from classfilter.tuning.objective import Gain, Objective
 from classfilter.tuning.rows import concatenate
 from classfilter.tuning.search import search_several

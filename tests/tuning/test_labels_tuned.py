@@ -12,8 +12,7 @@ import pytest
 
 import classfilter as cf
 from classfilter import Rows
-from classfilter.tuning import Tuned
-from classfilter.tuning.label_tuning import LabelTuning
+from classfilter.tuning import LabelTuning, Tuned
 from label_days import label_day, with_labels
 
 NAN = float("nan")

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import classfilter as cf
-from classfilter.tuning.tuner import prepare, tune
+from classfilter.tuning import prepare, tune
 from tuning_days import changed, day, days, messy, tuned_short
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.linalg import expm
 
 import classfilter as cf
-from classfilter.filters.rates import exponential
+from classfilter.filters import exponential
 from classfilter.tuning.model import (
     agreement,
     class_shares,

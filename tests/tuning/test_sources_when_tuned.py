@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import classfilter as cf
-from classfilter.engine.health import episodes
+from classfilter.engine import episodes
 
 
 def day(seed: int, hours: float = 6.0) -> cf.Rows:

@@ -8,12 +8,11 @@ import numpy as np
 import pytest
 
 import classfilter as cf
-from classfilter.tuning import Rival
-from classfilter.tuning.candidates import RULES, Candidate, rule
+from classfilter.tuning import Candidate, Rival, prepare
+from classfilter.tuning.candidates import RULES, rule
 from classfilter.tuning.objective import Gain
 from classfilter.tuning.search import faster_where_clear
 from classfilter.tuning.streams_needed import about, unsettled
-from classfilter.tuning.tuner import prepare
 
 
 def test_as_many_streams_settle_it_in_about_half_of_the_cases() -> None:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 
 import classfilter as cf
-from classfilter.pipeline.temperature import tempered
+from classfilter.pipeline import tempered
 from classfilter.tuning.rows import cut_streams
 from classfilter.tuning.temperature import OWN_SHARE, SMOOTHER, find_temperature
 

@@ -9,7 +9,8 @@ import pytest
 
 import classfilter as cf
 from classfilter.policy import Adaptive, Periodic
-from classfilter.tuning.thinning import steps_between_calls, thin
+from classfilter.tuning import thin
+from classfilter.tuning.thinning import steps_between_calls
 from policy_steps import drive
 
 NAN = float("nan")

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import classfilter as cf
-from classfilter.tuning.tuner import tune
+from classfilter.tuning import tune
 from ndjson_lines import as_line, serve_here
 from tuning_days import accuracy, changed, days, hold, messy, tuned_short
 

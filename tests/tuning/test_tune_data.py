@@ -13,9 +13,9 @@ import pytest
 import classfilter as cf
 from classfilter import Rows
 from classfilter.embedded import export
-from classfilter.simulate.days import Simulation
-from classfilter.tuning.folds import MIN_PREDICTIONS, as_list
-from classfilter.tuning.tuner import tune
+from classfilter.simulate import Simulation
+from classfilter.tuning import as_list, tune
+from classfilter.tuning.folds import MIN_PREDICTIONS
 from tuning_days import NAN, accuracy, changed, day, days, hold, messy, three, tuned_short
 
 
