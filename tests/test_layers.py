@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from graphlib import TopologicalSorter
 from importlib import import_module
 from pathlib import Path
@@ -120,3 +121,27 @@ def test_public_functions_go_before_rooms_of_their_name() -> None:
     for name in sorted(functions):
         import_module(f"classfilter.{name}")
         assert callable(getattr(cf, name))
+
+
+def test_the_types_that_carry_rows_are_listed() -> None:
+    """Whoever adds one deletes one."""
+    carried = {"probs", "estimates"}
+    found = set()
+    for path in PACKAGE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ClassDef) and not node.name.endswith(("State", "Filter")):
+                fields = {x.target.id for x in node.body if _is_field(x)}
+                if carried & fields:
+                    found.add(node.name)
+    page = (Path(__file__).parents[1] / "CONTRIBUTING.md").read_text()
+    table = (
+        page.partition("**Types that carry rows.**")[2].partition("\n\n**")[0].partition("\n## ")[0]
+    )
+    first_cells = "".join(
+        line.split("|")[1] for line in table.splitlines() if line.startswith("| `")
+    )
+    assert found == set(re.findall(r"`(\w+)`", first_cells)) - {"tuning"}
+
+
+def _is_field(node: ast.stmt) -> bool:
+    return isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)
