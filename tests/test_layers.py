@@ -130,7 +130,11 @@ def test_the_types_that_carry_rows_are_listed() -> None:
     for path in PACKAGE.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.ClassDef) and not node.name.endswith(("State", "Filter")):
-                fields = {x.target.id for x in node.body if _is_field(x)}
+                fields = {
+                    x.target.id
+                    for x in node.body
+                    if isinstance(x, ast.AnnAssign) and isinstance(x.target, ast.Name)
+                }
                 if carried & fields:
                     found.add(node.name)
     page = (Path(__file__).parents[1] / "CONTRIBUTING.md").read_text()
@@ -141,7 +145,3 @@ def test_the_types_that_carry_rows_are_listed() -> None:
         line.split("|")[1] for line in table.splitlines() if line.startswith("| `")
     )
     assert found == set(re.findall(r"`(\w+)`", first_cells)) - {"tuning"}
-
-
-def _is_field(node: ast.stmt) -> bool:
-    return isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)

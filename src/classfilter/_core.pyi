@@ -5,7 +5,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from typing_extensions import disjoint_base
 
-from ._support.types import FrameType
+from .support.types import FrameType
 
 @disjoint_base
 class Dirichlet:
