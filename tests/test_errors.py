@@ -286,7 +286,7 @@ def test_the_public_path() -> None:
         (cf.MultiLabelFilter, "label", "did you mean labels?"),
         (cf.Chain, "weights", "did you mean beta?"),
         (cf.tune, "duration", "did you mean event_duration?"),
-        (cf.tune, "refrence", "did you mean reference?"),
+        (cf.tune, "references", "did you mean reference?"),
     ],
 )
 def test_a_keyword_that_is_not_known_names_the_right_one(make: Any, name: str, right: str) -> None:
