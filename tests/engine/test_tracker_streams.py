@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import classfilter as cf
+from classfilter.inputs import OddRowsWarning
 from stream_rules import StreamRules
 from tracker_rows import CLASSES, GOOD
 
@@ -84,3 +85,20 @@ def test_drop_names_what_is_missing() -> None:
         tracker.expire(0.0)
     with pytest.raises(ValueError, match="now is inf; it must be finite"):
         cf.Tracker(cf.DirichletFilter(CLASSES), expire_after=1.0).expire(math.inf)
+
+
+def test_names_that_are_alike_are_named_once(tmp_path: Path) -> None:
+    tracker = cf.Tracker(cf.RawFilter(2))
+    tracker.update("Ann", 0.0, None, [0.5, 0.5])
+    tracker.update_many(["bob", "Ann"], 1.0, None, [[0.5, 0.5]] * 2)
+    for late, name in enumerate(("ann ", 7, "7")):
+        if name == 7:
+            tracker.update(name, 2.0, None, [0.5, 0.5])
+            continue
+        with pytest.warns(OddRowsWarning, match="which differ only in capitals, spaces or as"):
+            tracker.update_many([name], 2.0 + late, None, [[0.5, 0.5]])
+        tracker.update(name, 3.0 + late, None, [0.5, 0.5])
+    assert tracker.streams == ["Ann", "bob", "ann ", 7, "7"]
+    tracker.save(tmp_path / "state")
+    with pytest.warns(OddRowsWarning, match="'bob' and ' Bob'"):
+        cf.Tracker.load(tmp_path / "state").update(" Bob", 0.0, None, [0.5, 0.5])

@@ -13,7 +13,7 @@ import numpy as np
 from ..errors import ArgumentError
 from ..events import Event, Events
 from ..filters import Filter, StreamRunner, pack_state, unpack_state
-from ..inputs import LARGEST_SECONDS, TimeScale, parse_timestamp, per_second, seconds
+from ..inputs import LARGEST_SECONDS, Spelling, TimeScale, parse_timestamp, per_second, seconds
 from ..pipeline import Chain
 from ..support.atomic import remove_drafts
 from ..support.types import Array, Floats, is_number
@@ -100,7 +100,7 @@ class HeldStreams:
     def _use(self, chain: Chain, unit: str | None, lag: int | None = None, **limits: Any) -> None:
         self._chain, self._policy = chain, chain.policy
         self._independent = chain.independent
-        self._unit = TimeUnit(unit)
+        self._unit, self._spelling = TimeUnit(unit), Spelling()
         self._as_it_is = self._unit.as_it_is
         self._reader: Filter = chain.filter()
         start = pack_state(self._reader.state, self._reader.probs.dtype)
@@ -381,6 +381,7 @@ class HeldStreams:
     def _take(self, saved: store.Saved) -> None:
         """Take all streams of a file."""
         names, columns, meta = saved.names, saved.columns, saved.meta
+        self._spelling.note(names)
         self._runner.check_states(columns.states)
         if self._policy is not None:
             for i, calls in zip(range(len(names)), meta["calls"], strict=True):

@@ -86,7 +86,7 @@ def take_many(
     live: bool = False,
     threads: int | None = None,
     note: Callable[[Taken], dict[str, Array]] | None = None,
-    look: Callable[[Floats], None] | None = None,
+    look: Callable[[Floats, list[Any]], None] | None = None,
 ) -> Taken:
     """Take many rows, in their order: each stream's state and time follow, all at once.
 
@@ -94,7 +94,7 @@ def take_many(
     predictions as the filter gets them, and their weights. `held` are the streams' slots, where
     they are looked up already. Errors of `live` rows name the stream: nobody can sort them. `note`
     gets the results before the table does, and returns what else the table keeps of each stream.
-    `look` gets the times with which streams begin, before anything changes.
+    `look` gets the times with which streams begin, and their names, before anything changes.
     """
     names, time = rows.streams, rows.time
     slots = table.slots_of(names) if held is None else held.copy()
@@ -114,7 +114,7 @@ def take_many(
     for name in moving:
         check_name(name)
     if moving and look is not None:
-        look(time[order[starts[~goes_on]]])
+        look(time[order[starts[~goes_on]]], moving)
     new = dict(zip(moving, table.reserve(len(moving)), strict=True))
     try:
         old = slots.copy()

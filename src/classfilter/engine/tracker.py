@@ -202,6 +202,8 @@ class Tracker(HeldStreams):
     def _place(self, stream: Hashable, time: Any, at: float, probs: Any) -> int:
         """Return the slot of a row that begins a stream, or whose time is not a usual one."""
         self._unit.look_at(time, at)
+        if stream not in self._slots:
+            self._spelling.look([stream])
         try:
             return self._table.place(stream, at)
         except JumpError:
@@ -301,10 +303,15 @@ class Tracker(HeldStreams):
                 self._live.waiting.update(dict.fromkeys(rows.streams))
             return kept
 
+        def look(times: Array, begin: list[Any]) -> None:
+            if numbers:
+                self._unit.look(times)
+            self._spelling.look(begin)
+
         table = self._table
         with self._lock:
             noted = None if self._policy is None and self._live is None else note
-            look = self._unit.look if rows.time_kind.is_number and not self._unit.warned else None
+            numbers = rows.time_kind.is_number and not self._unit.warned
             held = table.slots_of(rows.streams)
             last = np.full(len(held), -1)  # the class of each stream's estimate
             last[held >= 0] = classes_of(self._reader, table.columns.states[held[held >= 0]])

@@ -50,7 +50,7 @@ from .labels import (
     truth_of_labels,
 )
 from .names import in_order, is_series, named_classes, results_like
-from .notices import alike, interleaved, order_of, warn_of, warn_of_odd_rows
+from .notices import Spelling, alike, interleaved, order_of, warn_of, warn_of_odd_rows
 from .order import group_starts, grouped, usual_step
 from .outputs import (
     DEFAULT_RELIABILITY,
@@ -98,6 +98,7 @@ __all__ = [
     "OddRowsWarning",
     "Predictions",
     "Rows",
+    "Spelling",
     "TableFile",
     "TableFormat",
     "TableInput",

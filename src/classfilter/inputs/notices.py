@@ -6,7 +6,7 @@ are named that may have the streams, if each of their values has times that neve
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -28,6 +28,8 @@ MIN_REPEATED = 10
 """Fewer of them are not warned of, where no column may have the streams."""
 BACK_OFTEN = 2
 """Rows of one stream that go back in time so often are rather several streams than out of order."""
+MOST_NAMES = 10_000
+"""Names of live streams that are compared; the memory of more would count."""
 CLOCK_CHANGE = 3600.0
 """So far back, in seconds, clocks are set in autumn."""
 
@@ -129,15 +131,44 @@ def alike(names: Sequence[Any], what: str) -> Any:
     'they are counted apart'
     """
     first: dict[str, Any] = {}
-    for name in names:
-        other = first.setdefault(str(name).strip().casefold(), name)
-        if other is not name and other != name:
-            problem = f"are {other!r} and {{}}, which differ only in capitals, spaces or as number"
-            return ArgumentError(
-                what, name, f"{problem} and text", "they are counted apart",
-                "write them alike if they are one",
-            )  # fmt: skip
-    return None
+    pairs = ((first.setdefault(_plain(name), name), name) for name in names)
+    return next((_spelt(what, *pair) for pair in pairs if _differ(*pair)), None)
+
+
+class Spelling:
+    """Says once which names of live streams differ only in how they are spelt."""
+
+    def __init__(self) -> None:
+        self._first: dict[str, Any] = {}
+
+    def note(self, names: Iterable[Any]) -> None:
+        """Note names, as far as they are kept, and say nothing."""
+        for name in names:
+            if len(self._first) < MOST_NAMES:
+                self._first.setdefault(_plain(name), name)
+
+    def look(self, names: Iterable[Any]) -> None:
+        """Look at the names of streams that begin."""
+        for name in names:
+            other = self._first.get(_plain(name), name)
+            if _differ(other, name):
+                self._first[_plain(name)] = None  # said once
+                warn_of(_spelt("streams", other, name))
+        self.note(names)
+
+
+def _plain(name: Any) -> str:
+    return str(name).strip().casefold()
+
+
+def _differ(other: Any, name: Any) -> bool:
+    return other is not None and name == name and bool(other != name)
+
+
+def _spelt(what: str, other: Any, name: Any) -> ArgumentError:
+    problem = f"are {other!r} and {{}}, which differ only in capitals, spaces or as number and text"
+    remedy = "write them alike if they are one"
+    return ArgumentError(what, name, problem, "they are counted apart", remedy)
 
 
 def _candidates(rows: Rows, apart: bool = False) -> list[str]:
