@@ -33,7 +33,7 @@ from live_event_cases import (
 from saved_files import replace_parts
 
 # Some random rows stand twice, or have steps that do not fit the filter.
-pytestmark = pytest.mark.filterwarnings("ignore::classfilter.inputs.time_scale.OddRowsWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::classfilter.inputs.times.OddRowsWarning")
 
 KINDS: dict[str, Any] = {
     "classes": random_live,

@@ -27,7 +27,7 @@ from fleet_frames import (
     fleet,
 )
 
-pytestmark = pytest.mark.filterwarnings("ignore::classfilter.inputs.time_scale.OddRowsWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::classfilter.inputs.times.OddRowsWarning")
 """Random rows may have equal times, and missing ones stand twice."""
 
 FILTERS: list[Any] = [

@@ -24,8 +24,7 @@ from ..support.arrays import as_plain, stable_argsort
 from ..support.types import Array, Confidence
 from ..support.validation import source_codes
 from . import store
-from .lock import new_lock
-from .streams import Columns
+from .streams import Columns, new_lock
 
 
 class Bank(Generic[FilterType]):

@@ -1,12 +1,15 @@
-"""The table of streams: the slot of each name, and what is known of it, in columns."""
+"""The table of streams: the slot of each name, what is known of it, and the lock around it."""
 
 from __future__ import annotations
 
 import math
+import os
 import sys
 from collections import OrderedDict
 from collections.abc import Hashable, Iterable, Mapping
+from threading import RLock, local
 from typing import Any, NamedTuple
+from weakref import WeakSet
 
 import numpy as np
 
@@ -14,8 +17,36 @@ from .. import _core
 from ..errors import RowError
 from ..inputs import positive_duration
 from ..support.types import Array, Duration, Floats, Ints
-from .lock import new_lock
 from .packed import StreamRow
+
+_LOCKS: WeakSet[Any] = WeakSet()
+_HELD = local()
+
+
+def new_lock() -> Any:
+    """Return a lock that the same thread can take again, and that a forked child finds free."""
+    lock = RLock()  # a signal's handler may use what it guards, too
+    _LOCKS.add(lock)
+    return lock
+
+
+def _before_fork() -> None:
+    """Wait for all locks: what they guard is whole in the child, and no other thread has one."""
+    _HELD.locks = list(_LOCKS)
+    for lock in _HELD.locks:
+        lock.acquire()
+
+
+def _after_fork() -> None:
+    for lock in _HELD.locks:
+        lock.release()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork
+    )
+
 
 SPARE = 64
 """So many streams at least are made room for at once."""

@@ -55,6 +55,7 @@ from .order import group_starts, grouped, usual_step
 from .outputs import (
     DEFAULT_RELIABILITY,
     LABEL,
+    SCORES,
     Predictions,
     as_labels,
     at_reliability,
@@ -63,18 +64,21 @@ from .outputs import (
     label_row,
     prediction,
     predictions,
+    softmax,
 )
 from .predicted import Rows
 from .reader import as_rows, is_read, rows, rows_of_table
-from .scores import SCORES, softmax
 from .table_file import TableFile
 from .tables import FRAMES, as_frame, most_probable, new_table, result_columns
-from .time_kind import TimeKind, find_zone
-from .time_scale import LARGEST_SECONDS, OddRowsWarning, TimeScale
 from .times import (
+    LARGEST_SECONDS,
     PER_SECOND,
     REMEDY,
+    OddRowsWarning,
+    TimeKind,
+    TimeScale,
     duration,
+    find_zone,
     parse_timestamp,
     per_second,
     positive_duration,

@@ -25,12 +25,10 @@ from ..support.validation import (
 )
 from .columns import Layout, TableFormat, check_named, in_any_letters, label_classes
 from .labels import as_label_scores, truth_of_labels
-from .outputs import Predictions, from_labels
+from .outputs import Predictions, from_labels, softmax
 from .predicted import Rows
-from .scores import softmax
 from .tables import as_frame
-from .time_kind import TimeKind, named_zone
-from .times import read_times
+from .times import TimeKind, named_zone, read_times
 
 if TYPE_CHECKING:
     import polars as pl

@@ -17,7 +17,7 @@ from ..support.types import Floats, Ints
 from .columns import COLUMNS
 from .frames import factorize_column
 from .predicted import Rows
-from .time_scale import OddRowsWarning, warn_caller
+from .times import OddRowsWarning, warn_caller
 
 REPEATED = 0.1
 """The share of rows with the time and the source of the row before, above which there is a warning:

@@ -5,16 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from ..errors import Remedy, RowError
-from ..support.arrays import median_step, stable_argsort
+from ..support.arrays import MIN_STEPS, median_step, stable_argsort
 from ..support.types import Floats, Ints
-from .time_kind import TimeKind
+from .times import TimeKind
 
 LONGEST_STEP = 1e30
 """The largest time between two rows that a filter takes."""
 
 NUMBERS = TimeKind()
-MIN_STEPS = 5
-"""A median of fewer says little."""
 
 
 def grouped(

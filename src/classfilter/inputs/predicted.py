@@ -16,7 +16,7 @@ from .columns import Layout
 from .labels import lane_index, lane_names, pairs
 from .order import NUMBERS, grouped, usual_step
 from .tables import new_table
-from .time_kind import TimeKind
+from .times import TimeKind
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)

@@ -19,13 +19,10 @@ from .labels import fewest, truth_of_labels
 from .names import in_order
 from .notices import alike, warn_of, warn_of_odd_rows
 from .order import grouped
-from .outputs import as_labels, predictions
+from .outputs import as_labels, check_scores, predictions, softmax
 from .predicted import Rows
-from .scores import check_scores, softmax
 from .tables import as_frame
-from .time_kind import common_kind
-from .time_scale import TimeScale
-from .times import read_times
+from .times import TimeScale, common_kind, read_times
 
 
 def rows(

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..support.imports import import_optional
 from ..support.types import Array
-from .time_kind import TimeKind
+from .times import TimeKind
 
 if TYPE_CHECKING:
     import polars as pl

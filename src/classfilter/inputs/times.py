@@ -1,21 +1,139 @@
-"""Times as numbers: dates, and text in ISO 8601, as UNIX seconds; durations in seconds."""
+"""Times as numbers, what they were before, and whether their unit and their steps fit."""
 
 from __future__ import annotations
 
 import math
 import re
-from datetime import UTC, date, datetime, time, timedelta
+import sys
+import warnings
+from collections.abc import Sequence
+from datetime import UTC, date, datetime, time, timedelta, timezone, tzinfo
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
+from zoneinfo import ZoneInfo
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import ArgumentError, Remedy, RowError
-from ..support.arrays import as_plain
-from ..support.types import Duration, Floats, is_number
+from ..support.arrays import MIN_STEPS, as_plain
+from ..support.types import Array, Duration, Floats, Ints, is_number
 from ..support.validation import first_text, require_1d
-from .time_kind import TimeKind
+
+_OFFSET = re.compile(r"([+-])(\d\d):?(\d\d)")
+_OFFSET_OF_ANY = re.compile(r"(?:UTC)?([+-]\d\d):?(\d\d)?")
+_ZONE_OF_TEXT = re.compile(r"\d\d:\d\d.*?([Zz]|[+-]\d\d(?::?\d\d)?)\s*")
+_DATE = re.compile(r"\s*\d{4}-\d\d-\d\d")
+
+
+class TimeKind(NamedTuple):
+    """What times were: numbers, dates or spans of time.
+
+    Attributes
+    ----------
+    kind : {"number", "date", "span"}
+        Datetimes and text of them are dates, timedeltas are spans.
+    zone : tzinfo or None
+        Of dates; None where they have none.
+
+    Examples
+    --------
+    >>> TimeKind.of_cells(["2024-05-01T08:00:00+02:00"]).text(1714543200.0)
+    '2024-05-01 08:00:00+02:00'
+    """
+
+    kind: str = "number"
+    zone: tzinfo | None = None
+
+    @classmethod
+    def of_cells(cls, cells: Sequence[Any]) -> TimeKind:
+        """Return the kind of cells that are times, by the first; of several zones, UTC."""
+        first = next(iter(cells), None)
+        if isinstance(first, timedelta):
+            return cls("span")
+        if isinstance(first, date):
+            zones = {str(zone): zone for zone in (getattr(cell, "tzinfo", None) for cell in cells)}
+        elif isinstance(first, str) and _DATE.match(first):
+            found = (_ZONE_OF_TEXT.search(str(cell)) for cell in cells)
+            texts = {None if match is None else match[1] for match in found}
+            zones = {str(text): None if text is None else named_zone(text) for text in texts}
+        else:
+            text = isinstance(first, str) and not re.fullmatch(r"\s*[-+.\deE]+\s*", first)
+            return cls("span" if text else "number")
+        return cls("date", zones.popitem()[1] if len(zones) == 1 else UTC)
+
+    @property
+    def is_number(self) -> bool:
+        """Whether they were numbers, in a unit that nothing says."""
+        return self.kind == "number"
+
+    def text(self, time: float) -> str:
+        """Return a time in words: a date in its own zone."""
+        if self.kind != "date":
+            return f"{time:.10g}"
+        try:
+            at = datetime.fromtimestamp(time, self.zone or UTC)
+        except (OverflowError, ValueError, OSError):
+            return f"{time:.10g}"
+        shown = at if self.zone else at.replace(tzinfo=None)
+        return shown.isoformat(" ", "seconds")
+
+    def given_back(self, time: Floats) -> Array:
+        """Return times as numbers, or as datetimes or timedeltas of NumPy, to the microsecond."""
+        if self.is_number:
+            return time
+        whole, fraction = np.divmod(time, 1.0)
+        us = whole.astype(np.int64) * 1_000_000 + np.rint(fraction * 1e6).astype(np.int64)
+        return us.astype("datetime64[us]" if self.kind == "date" else "timedelta64[us]")
+
+    def zone_name(self, offsets: bool = False) -> str | None:
+        """Return the name of the zone in the IANA database; None where there is no zone.
+
+        With `offsets`, a fixed offset is written as ``+02:00``. Without, whole hours have a name
+        there, and of other offsets the name is UTC.
+        """
+        if self.zone is None:
+            return None
+        name = getattr(self.zone, "key", None) or getattr(self.zone, "zone", None)
+        offset = self.zone.utcoffset(None)
+        if name is not None or not offset:
+            return str(name or "UTC")
+        minutes = offset // timedelta(minutes=1)
+        if offsets:
+            return f"{'-' if minutes < 0 else '+'}{abs(minutes) // 60:02}:{abs(minutes) % 60:02}"
+        hours, rest = divmod(minutes, 60)
+        return "UTC" if rest or not -14 <= -hours <= 12 else f"Etc/GMT{-hours:+d}"
+
+
+def named_zone(name: str) -> tzinfo:
+    """Return the zone of a name, or of an offset such as ``+02:00``; UTC if it is not known."""
+    match = _OFFSET_OF_ANY.fullmatch(name)
+    found = find_zone(name if match is None else f"{match[1]}:{match[2] or '00'}")
+    return found or UTC
+
+
+def find_zone(name: str) -> tzinfo | None:
+    """Return the zone ``"Europe/Berlin"`` or ``"+02:00"``; None if it is not known."""
+    match = _OFFSET.fullmatch(name)
+    try:
+        if match is None:
+            return UTC if name == "UTC" else ZoneInfo(name)
+        offset = timedelta(hours=int(match[2]), minutes=int(match[3]))
+        return timezone(-offset if match[1] == "-" else offset)
+    except (KeyError, ValueError, OSError):
+        return None
+
+
+def common_kind(kinds: Sequence[TimeKind]) -> TimeKind:
+    """Return what the times of several streams were together: dates of several zones are in UTC."""
+    distinct = list(dict.fromkeys(kinds))
+    if len(distinct) == 1:
+        return distinct[0]
+    if {kind.kind for kind in distinct} != {"date"}:
+        return TimeKind()
+    zones = {kind.zone_name(offsets=True) for kind in distinct}
+    return distinct[0] if len(zones) == 1 else distinct[0]._replace(zone=UTC)
+
 
 _OTHER_DATE = re.compile(r"\s*\d{1,4}[./-]\d{1,2}[./-]\d{1,4}\b")
 """A date whose order of day, month and year only a format can tell."""
@@ -215,3 +333,145 @@ def _parse_span(text: str) -> float | None:
     within = (h * 60 + m) * 60 + s
     # As pandas writes it, only the days are negative: -1 days +23:59:59 is -1 s.
     return (-1 if minus else 1) * float(days) * 86400 + (-within if sign == "-" else within)
+
+
+LARGEST_SECONDS = 1e11
+"""Larger numbers are hardly UNIX seconds, which reach it in the year 5138; milliseconds did so in
+1973, and each further unit is a thousand times as large."""
+LARGER_UNITS = ("milliseconds", "microseconds", "nanoseconds")
+_REMEDIES = (Remedy.UNIT_MS, Remedy.UNIT_US, Remedy.UNIT_NS)
+ALONE = 10.0
+"""So many half-lives later a thousandth of the past is left: each row stands alone."""
+STILL_STEPS, STILL_RANGES = 1e4, 10.0
+"""A half-life of so many steps, and of so many times the range of all times: nothing is forgotten,
+and an average hardly changes."""
+ROWS = 10_000
+
+
+class OddRowsWarning(UserWarning):
+    """Rows are likely not what was meant; `about` has the fields.
+
+    Several streams as one, names that are alike, rows that stand twice; a unit of times, or a
+    half-life, that does not fit.
+    """
+
+    def __init__(self, about: ArgumentError) -> None:
+        super().__init__(about)
+        self.about = about
+
+
+class TimeScale:
+    """Looks at times as they come, in one table or in several.
+
+    Parameters
+    ----------
+    unit : str or None
+        As it was given: with ``"s"``, numbers are right as they are.
+    filter : Filter, optional
+        Whose half-life the steps must fit.
+    """
+
+    def __init__(self, unit: str | None = None, filter: Any = None) -> None:  # noqa: A002
+        self._as_they_are = unit == "s"
+        self._factor = per_second(unit)
+        self._half_life: float | None = getattr(filter, "_half_life", None)
+        self._averages = getattr(filter, "_averages", False)
+        self._rows = self._large = 0
+        self._first_large: tuple[int, float] | None = None
+        self._step: float | None = None
+        self._low, self._high = np.inf, -np.inf
+
+    def see(self, time: Floats, stream: Ints | None = None, numbers: bool = True) -> None:
+        """Look at times in seconds; `stream` has the number of each row's stream."""
+        if not len(time):
+            return
+        low, high = float(time.min()), float(time.max())
+        self._low, self._high = min(low, self._low), max(high, self._high)
+        if numbers and not self._as_they_are and max(-low, high) > LARGEST_SECONDS:
+            large = np.abs(time) > LARGEST_SECONDS
+            row = int(large.argmax())
+            if self._first_large is None:
+                self._first_large = self._rows + row, float(time[row]) * self._factor
+            self._large += int(large.sum())
+        self._rows += len(time)
+        self._numbers = numbers
+        if self._step is None and self._half_life is not None:
+            codes = np.zeros(len(time), np.intp) if stream is None else stream
+            self._step = first_step(time, codes)
+
+    def finding(self) -> ArgumentError | None:
+        """Return what seems to be wrong, and what to do; None if nothing does."""
+        return self._magnitude() or self._steps()
+
+    def warn(self) -> None:
+        """Warn of what seems to be wrong, at the line that called the package."""
+        about = self.finding()
+        if about is not None:
+            warn_caller(OddRowsWarning(about))
+
+    def _magnitude(self) -> ArgumentError | None:
+        if self._first_large is None:
+            return None
+        row, value = self._first_large
+        power = int((np.log10(abs(value)) - 11) // 3)
+        if power >= len(LARGER_UNITS):
+            return None
+        problem = f"is {{}}, which looks like {LARGER_UNITS[power]} since 1970"
+        if self._large < self._rows:
+            rule = f"{self._large:,} of {self._rows:,} rows do, the others do not"
+            remedy = "give all times in one unit"
+            return ArgumentError("time", value, problem, rule, remedy, row=row)
+        hints = () if not self._step else (f"the {self._figures()}",)
+        return ArgumentError("time", value, problem, remedy=_REMEDIES[power], hints=hints)
+
+    def _figures(self) -> str:
+        assert self._step is not None
+        assert self._half_life is not None
+        ratio = self._step / self._half_life
+        many = f"{ratio:.3g} half-lives" if ratio > 0.1 else f"1/{1 / ratio:,.0f} of the half-life"
+        return f"median step is {self._step:.6g}, {many} ({self._half_life:.6g})"
+
+    def _steps(self) -> ArgumentError | None:
+        if self._step is None or self._half_life is None:
+            return None
+        if self._step > ALONE * self._half_life:
+            what = "each row stands alone and nothing is filtered"
+        elif (
+            self._averages
+            and STILL_STEPS * self._step < self._half_life < np.inf
+            and STILL_RANGES * (self._high - self._low) < self._half_life
+        ):
+            what = f"over all times, a range of {self._high - self._low:.6g}, nothing is forgotten"
+        else:
+            return None
+        remedy = Remedy.HALF_LIFE_OR_UNIT if self._numbers else Remedy.HALF_LIFE
+        return ArgumentError(
+            "time", self._step, f"does not fit the filter: the {self._figures()}", what, remedy
+        )
+
+
+def first_step(time: Floats, stream: Ints) -> float | None:
+    """Return the median time between successive rows of a stream, of the first rows; None of few.
+
+    Of two in the middle, the smaller counts: where rows come in pairs, half of them are close.
+    """
+    count = ROWS
+    while True:
+        t, codes = time[:count], stream[:count]
+        order: Array = np.lexsort((t, codes))
+        with np.errstate(over="ignore"):
+            steps = np.diff(t[order])[np.diff(codes[order]) == 0]
+        steps = steps[steps > 0]
+        if len(steps) >= MIN_STEPS:
+            return float(np.percentile(steps, 50, method="lower"))
+        if count >= len(time):
+            return None
+        count *= 10
+
+
+def warn_caller(warning: Warning) -> None:
+    """Warn at the line that called the package."""
+    level, frame, inner = 1, sys._getframe(), ("classfilter.", "contextlib")
+    while frame.f_back and str(frame.f_globals.get("__name__")).startswith(inner):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(warning, stacklevel=level)

@@ -11,6 +11,10 @@ from .types import Floats, Ints
 _MISSING: dict[str, Any] = {"f": np.nan, "M": np.datetime64("NaT"), "m": np.timedelta64("NaT")}
 
 
+MIN_STEPS = 5
+"""A median of fewer steps says little."""
+
+
 def as_plain(values: Any) -> Any:
     """Return a masked array with NaN or None where it is masked, and a tensor without its gradient.
 
