@@ -215,7 +215,7 @@ ORDER = "the filter makes a prediction depend on the rows before it in its strea
         # A filter without memory passes all checks: what fails with another is its memory.
         (cf.RawFilter, {}),
         pytest.param(
-            None,
+            cf.DirichletFilter,
             {
                 "check_methods_sample_order_invariance": ORDER,
                 "check_methods_subset_invariance": ORDER,
@@ -223,7 +223,7 @@ ORDER = "the filter makes a prediction depend on the rows before it in its strea
             marks=pytest.mark.slow,
         ),
     ],
-    ids=["raw", "tuned"],
+    ids=["raw", "dirichlet"],
 )
 @pytest.mark.filterwarnings("ignore")  # there is too little data in them
 def test_scikit_learn_checks(filter: Any, expected: dict[str, str]) -> None:  # noqa: A002
@@ -248,7 +248,7 @@ def test_clones_and_pickles() -> None:
     np.testing.assert_array_equal(copy.fit(data.X, data.y).predict_proba(data.X), expected)
     saved = pickle.dumps(model)
     assert b"classfilter.sklearn" in saved
-    assert b"_filtered_classifier" not in saved
+    assert b"sklearn.classifier" not in saved
     np.testing.assert_array_equal(pickle.loads(saved).predict_proba(data.X), expected)
 
 

@@ -18,7 +18,7 @@ from . import metrics, plot
 from .engine import events, label_events
 from .events import EventRule, Events
 from .filters import DirichletFilter, HoldFilter, MeanFilter
-from .inputs import rows
+from .inputs import rows as read
 from .simulate import Simulation, simulate
 from .support.types import Array
 from .tuning import Progress, Tuned, tune
@@ -78,7 +78,7 @@ def scores(day: Simulation, methods: dict[str, Array], decided: Events) -> dict[
     """
     true = label_events(day.rows())
     runs = {
-        name: events(rows(time=day.time, probs=p, classes=day.classes), EventRule(0.0))
+        name: events(read(time=day.time, probs=p, classes=day.classes), EventRule(0.0))
         for name, p in methods.items()
     }
     rows = {**methods, EVENTS: _classes_of(decided, day), TRUTH: day.truth}

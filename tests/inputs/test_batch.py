@@ -14,7 +14,7 @@ import pytest
 import classfilter as cf
 from classfilter import filter_file
 from classfilter.engine import filter_to
-from classfilter.inputs import TableFile, table_file
+from classfilter.inputs import TableFile, files
 from example_tables import FILES, filter_parts
 
 BETA = {"weak": 0.1, "strong": 1.0}
@@ -67,7 +67,7 @@ def test_parts_equal_each_stream_alone(
     df = day(300, 40) if at_once > 1 else day(30)
     path, out = tmp_path / f"day{suffix}", tmp_path / f"out{suffix}"
     cf.write_table(df, path)
-    monkeypatch.setattr(table_file, "ROWS_AT_ONCE", at_once)
+    monkeypatch.setattr(files, "ROWS_AT_ONCE", at_once)
     seen: list[int] = []
     done = filter_file(path, out, new_filter(), beta=BETA, threads=threads, progress=seen.append)
     assert done == (len(df), df["stream"].n_unique())
@@ -114,7 +114,7 @@ def test_times_of_text_and_sorting(tmp_path: Path) -> None:
 def test_errors_name_the_row_of_the_file(
     suffix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(table_file, "ROWS_AT_ONCE", 4)
+    monkeypatch.setattr(files, "ROWS_AT_ONCE", 4)
     df = day(12).with_columns(pl.col("^p_.*$").fill_null(1 / 3))
     df[7, "p_walk"] = -0.5
     path, out = tmp_path / f"day{suffix}", tmp_path / f"out{suffix}"
@@ -130,7 +130,7 @@ def test_errors_name_the_row_of_the_file(
 def test_a_time_that_goes_back_from_part_to_part(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(table_file, "ROWS_AT_ONCE", 2)
+    monkeypatch.setattr(files, "ROWS_AT_ONCE", 2)
     path = tmp_path / "day.parquet"
     rows = {"time": [0.0, 5.0, 4.0], **{f"p_{name}": [1 / 3] * 3 for name in CLASSES}}
     cf.write_table(pl.DataFrame(rows), path)
@@ -167,7 +167,7 @@ def test_a_file_is_scanned_once(
         count(name)
     path, out = tmp_path / f"day{suffix}", tmp_path / f"out{suffix}"
     cf.write_table(day(50), path)
-    monkeypatch.setattr(table_file, "ROWS_AT_ONCE", 10)
+    monkeypatch.setattr(files, "ROWS_AT_ONCE", 10)
     file = TableFile(path)
     assert (file.columns[:2], file.classes, file.rows) == (["note", "time"], tuple(CLASSES), 50)
     with out.open("wb") as written:
@@ -185,7 +185,7 @@ def test_parts_are_whole_row_groups(
     group: int, lengths: list[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Unless a row group has more than twice the rows that a part should have."""
-    monkeypatch.setattr(table_file, "ROWS_AT_ONCE", 100)
+    monkeypatch.setattr(files, "ROWS_AT_ONCE", 100)
     df = day(300)
     df.write_parquet(tmp_path / "day.parquet", row_group_size=group)
     parts = list(TableFile(tmp_path / "day.parquet").parts())

@@ -12,7 +12,7 @@ import pytest
 
 import classfilter as cf
 from classfilter.engine import BatchSmoother
-from classfilter.inputs import read_rows, table_file
+from classfilter.inputs import files, read_rows
 from conftest import Run
 from example_tables import KINDS, column
 
@@ -109,7 +109,7 @@ def test_a_file_in_parts(
     df = day(120 if at_once > 1 else 40, by)
     path, out = tmp_path / "day.parquet", tmp_path / "out.parquet"
     cf.write_table(df, path)
-    monkeypatch.setattr(table_file, "ROWS_AT_ONCE", at_once)
+    monkeypatch.setattr(files, "ROWS_AT_ONCE", at_once)
     done = cf.filter_file(path, out, f, beta=BETA, channel=CHANNEL, lag=lag)
     assert done == (len(df), df["stream"].n_unique())
     result = cf.read_table(out)
@@ -182,7 +182,7 @@ def test_a_tuned_filter_has_its_weights_and_channels(tmp_path: Path, run: Run) -
 def test_an_invalid_row_leaves_no_file(
     lag: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(table_file, "ROWS_AT_ONCE", 20)
+    monkeypatch.setattr(files, "ROWS_AT_ONCE", 20)
     path, out = tmp_path / "day.parquet", tmp_path / "out.parquet"
     for column_name, value, message in (
         ("p_walk", -0.5, "probs in row 110, class 'walk', is -0.5"),

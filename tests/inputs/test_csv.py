@@ -118,7 +118,7 @@ def test_the_decimal_mark_is_that_of_all_parts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whole numbers agree with both; the first number with another mark is named."""
-    monkeypatch.setattr("classfilter.inputs.table_file.ROWS_AT_ONCE", 4)
+    monkeypatch.setattr("classfilter.inputs.files.ROWS_AT_ONCE", 4)
     rows = [[t, "ann", 1, 0] for t in range(10)] + [[11.5, "ann", 0.5, 0.5]] * 9
     assert filtered(written(rows, ";", ","), tmp_path)[0][-1] == 11.5
     data = written(rows, ";", ",") + b"12;ann;0.5;0.5\n"

@@ -128,7 +128,8 @@ def filter_file(
 
     It equals `read_table`, `filter_table` and `write_table`, but holds only a part of the file in
     memory at a time, and the columns of a CSV file that it does not use stay text. Of a Parquet
-    file, only the row groups in use are decoded.
+    file, only the row groups in use are decoded. A file with other columns, or in any order of
+    time, is for `rows` and `filter_table`, or for the command ``classfilter filter``.
 
     Parameters
     ----------
@@ -144,9 +145,6 @@ def filter_file(
         The number of threads; by default that of processors.
     progress : callable, optional
         Called with the number of rows filtered so far.
-
-    A file with other columns, or in any order of time, is for `rows` and `filter_table`, or for the
-    command ``classfilter filter``.
 
     Returns
     -------
@@ -418,7 +416,7 @@ def _looked_at(rows: Rows, chain: Chain, results: bool) -> Iterator[Rows]:
         result_columns(rows.frame.columns, rows.classes, chain.independent)
     yield rows
     scale = TimeScale(rows.unit, chain.filter())
-    scale.see(rows.time, rows.own_streams, rows.time_kind.is_number)
+    scale.see(rows.time, rows.stream, rows.time_kind.is_number)
     scale.warn()
     warn_of_channels(chain, rows.sources if len(rows.time) else ())
 

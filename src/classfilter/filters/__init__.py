@@ -25,10 +25,10 @@ from .smoothing import (
     in_double,
     smooth_one,
     smooth_streams,
+    sticky_rows,
     untempered,
 )
 from .sticky import StickyFilter, StickyState
-from .sticky_smoothing import sticky_rows
 
 __all__ = [
     "DirichletFilter",

@@ -27,6 +27,7 @@ from .csv import SEPARATORS
 from .files import (
     SUFFIXES,
     TEXT,
+    TableFile,
     TableInput,
     file_suffix,
     kind_of,
@@ -68,7 +69,6 @@ from .outputs import (
 )
 from .predicted import Rows
 from .reader import as_rows, is_read, rows, rows_of_table
-from .table_file import TableFile
 from .tables import FRAMES, as_frame, most_probable, new_table, result_columns
 from .times import (
     LARGEST_SECONDS,

@@ -172,11 +172,6 @@ class Rows:
         number = self.sources.index(name) if name in self.sources else -1
         return np.asarray(self.source == number)
 
-    @property
-    def own_streams(self) -> Ints:
-        """The number of each row's stream and source together, (T,)."""
-        return self.stream * max(len(self.sources), 1) + self.source
-
     def observed(self, source: str | None = None) -> Bools:
         """Return which rows (T,) are observations, of a source if given: not all is missing."""
         missing = np.isnan(self.probs)

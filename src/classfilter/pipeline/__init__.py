@@ -6,8 +6,7 @@ from .expected import Expected
 from .labels import weight_text
 from .pipeline import DEFAULT_SOURCE, MAX_SOURCES, Chain, Observation
 from .settings import differing, from_builtin, options, to_builtin
-from .smoothing import smooth
-from .temperature import ChainType, has_temperature, tempered
+from .smoothing import ChainType, has_temperature, smooth, tempered
 from .toml import from_settings, load
 
 __all__ = [

@@ -1,13 +1,13 @@
-"""Smoothing with the weight and the channel of a source."""
+"""Smoothing with the weight and the channel of a source; temperatures of a chain."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..filters import Filter, check_smoother, smooth_one
+from ..filters import Filter, MultiLabelFilter, check_smoother, smooth_one, with_options
 from ..inputs import for_filter, in_order, predictions, results_like
 from ..support.validation import Factorized
 from .pipeline import Chain
@@ -93,3 +93,35 @@ def _of_one_source(chain: Chain, probs: Any) -> tuple[ArrayLike, ArrayLike]:
         return for_filter(probs, chain.classes), weight
     checked = predictions(probs, chain.classes).probs
     return channel.apply(np.asarray(checked, chain.filter().probs.dtype)), weight
+
+
+ChainType = TypeVar("ChainType", bound=Chain)
+
+
+def has_temperature(filter_: Any) -> bool:
+    """Return whether a filter has a temperature; of several labels at once, each one's filter."""
+    if isinstance(filter_, MultiLabelFilter):
+        return all(map(has_temperature, filter_._filters))
+    return hasattr(filter_, "temperature")
+
+
+def at_temperature(filter_: Any, temperature: float) -> Any:
+    """Return a fresh filter with the same settings and another temperature."""
+    if isinstance(filter_, MultiLabelFilter):
+        new = {id(f): at_temperature(f, temperature) for f in filter_._filters}
+        names = zip(filter_.classes, filter_._filters, strict=True)
+        return MultiLabelFilter(filter_.classes, {name: new[id(f)] for name, f in names})
+    return with_options(filter_, temperature=temperature)
+
+
+def tempered(chain: ChainType, filtered: float | None, smoothed: float | None) -> ChainType:
+    """Return a chain whose filtered and smoothed rows have these temperatures.
+
+    None leaves what there is. The classes of all rows stay the same, and so do the states.
+    """
+    smoother = chain.smoother
+    if smoothed is not None:
+        parts = smoother._parts | {"smoother": None}
+        smoother = Chain(at_temperature(smoother._fresh, smoothed), **parts)
+    fields = {} if filtered is None else {"_fresh": at_temperature(chain._fresh, filtered)}
+    return chain._replaced(smoother, **fields)

@@ -1,8 +1,7 @@
 """Labelled streams of a weak and a strong classifier, simulated."""
 
 from ..support.imports import public
-from .days import Simulation, simulate
-from .presets import Classifier
+from .days import Classifier, Simulation, simulate
 
 __all__ = [
     "Classifier",
