@@ -287,6 +287,9 @@ def test_the_public_path() -> None:
         (cf.Chain, "weights", "did you mean beta?"),
         (cf.tune, "duration", "did you mean event_duration?"),
         (cf.tune, "references", "did you mean reference?"),
+        (cf.filter_table, "sort", "it is an option of reading: give rows(..., sort=...)"),
+        (cf.events, "columns", "it is an option of reading: give rows(..., columns=...)"),
+        (cf.compare, "recordings", "it has rows"),
     ],
 )
 def test_a_keyword_that_is_not_known_names_the_right_one(make: Any, name: str, right: str) -> None:

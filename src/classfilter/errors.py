@@ -225,6 +225,8 @@ _OTHER_NAMES = {
     "decay": "gamma",
 }
 """What others call an argument, where its spelling does not lead to ours."""
+_READING = {"columns", "scores", "unit", "sort", "classes", "time_format"}
+"""The options of `rows`, which reads what functions of rows take."""
 
 
 def names_keywords(function: Named) -> Named:
@@ -253,6 +255,8 @@ def _right_name(name: str, known: list[str]) -> str:
     from difflib import get_close_matches
 
     names = [one for one in known if one != "self"]
+    if name in _READING and names[0] == "rows":
+        return f"it is an option of reading: give rows(..., {name}=...) in place of the table"
     other = _OTHER_NAMES.get(name)
     near = [other] if other in names else get_close_matches(name, names, 2, 0.6)
     return f"did you mean {' or '.join(near)}?" if near else f"it has {', '.join(names)}"

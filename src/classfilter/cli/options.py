@@ -260,12 +260,16 @@ CLASSES = click.option(
 )
 
 
+READING = ("classes", "columns", "scores", "unit", "time_format")
+"""The options of reading, as those of `rows`."""
+
+
 def table_options(command: Callable[..., None]) -> Callable[..., None]:
     """Add the options that say how a table is written; the command gets a `TableFormat`."""
 
     @wraps(command)
     def with_format(*settings: Settings, **arguments: Any) -> None:
-        how = {name: arguments.pop(name) for name in ("classes", "columns", "scores", "unit")}
+        how = {name: arguments.pop(name) for name in READING}
         how["independent"] = any(given.independent for given in settings)
         one_label = how["independent"] or how["scores"] == "independent"
         if how["classes"] and len(how["classes"]) == 1 and not one_label:
@@ -283,6 +287,11 @@ def table_options(command: Callable[..., None]) -> Callable[..., None]:
             "--unit",
             type=click.Choice(list(PER_SECOND)),
             help="The unit of times that are numbers; by default they are not converted.",
+        ),
+        click.option(
+            "--time-format",
+            metavar="FORMAT",
+            help='How dates in text are written, such as "%d.%m.%Y %H:%M:%S"; by default ISO 8601.',
         ),
         click.option(
             "--scores",

@@ -120,6 +120,8 @@ def stream(
     for option, path in (("--state", state), ("--events", events)):
         if path is not None:
             check_not_input(path, 0, settings.config, argument=option)
+    if form.time_format is not None:
+        raise click.UsageError("--time-format is for tables; dates in lines are in ISO 8601")
     if events is None and (rule.given or lag is not None):
         name = "--" + next(iter(rule.given), "lag").replace("_", "-")
         raise click.UsageError(f"{name} is given without --events; give both")

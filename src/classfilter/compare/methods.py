@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from .. import metrics
-from ..errors import ArgumentError
+from ..errors import ArgumentError, names_keywords
 from ..events import EventRule
 from ..filters import (
     DirichletFilter,
@@ -55,6 +55,7 @@ SMOOTHED = ", smoothed"
 """How the name of a smoother ends."""
 
 
+@names_keywords
 def compare(
     rows: Any,
     reference: str | None = None,

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import ArgumentError
+from ..errors import ArgumentError, names_keywords
 from ..events import Decided, Duration, Event, EventRule, Events, ThresholdRule
 from ..filters import Filter
 from ..inputs import (
@@ -40,6 +40,7 @@ NONE = Decided(np.empty(0, np.intp), *np.empty((3, 0)))
 """No events."""
 
 
+@names_keywords
 def events(
     rows: Any,
     filter: Filter | Chain | Rule,  # noqa: A002
@@ -233,6 +234,7 @@ def _as_table(rows: Rows, events: Events, streams: Ints) -> Any:
     return table.with_columns(stream).to_native()
 
 
+@names_keywords
 def label_events(rows: Any, max_gap: Duration | None = None) -> Events:
     """Return the true events of rows that have labels: stretches of one label.
 

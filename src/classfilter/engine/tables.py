@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 import numpy as np
 
-from ..errors import ArgumentError, RowError
+from ..errors import ArgumentError, RowError, names_keywords
 from ..filters import Filter, StreamRunner, check_lag, pack_state
 from ..inputs import (
     TEXT,
@@ -291,6 +291,7 @@ def _with_numbers(df: pl.DataFrame, layout: Layout) -> pl.DataFrame:
     return df.with_columns(compress(numbers, complete))
 
 
+@names_keywords
 def filter_table(
     rows: Any,
     filter: Filter | Chain,  # noqa: A002
@@ -343,6 +344,7 @@ def filter_table(
         return with_results(read.frame, read.classes, chain, BatchFilter(chain).run(read))
 
 
+@names_keywords
 def smooth_table(
     rows: Any,
     filter: Filter | Chain,  # noqa: A002

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..compare import Comparison, compare
-from ..errors import ArgumentError
+from ..errors import ArgumentError, names_keywords
 from ..inputs import Rows, as_rows
 from ..metrics import Reliability, reliability
 from ..pipeline import Chain, weight_text
@@ -259,27 +259,28 @@ TUNED = 0.3
 """The progress at which tuning is done."""
 
 
+@names_keywords
 def report(
-    recordings: Rows | Iterable[Rows] | Mapping[Any, Rows] | Any,
+    rows: Any,
     path: str | PathLike[str],
     tuned: Chain | None = None,
     *,
     reference: str | None = None,
     progress: Progress | None = None,
 ) -> None:
-    """Write a report on recordings: one HTML file, with sliders that filter in the browser.
+    """Write a report on rows: one HTML file, with sliders that filter in the browser.
 
     It needs no network: the page has the C core as WebAssembly in it, and gives the bits of Python.
 
     Parameters
     ----------
-    recordings : Rows, or several, or a mapping to them, or a dataframe
-        One per stream, as for `tune`; times in seconds. The keys of a mapping name the streams. The
-        page says how many rows of which streams it has in it.
+    rows : Rows, dataframe, str or Path
+        Predictions, as for `tune`, with times in seconds. The page says how many rows of which
+        streams it has in it.
     path : str or path
         Where to write it.
     tuned : Chain, optional
-        The settings; by default what `tune` finds on the recordings, without labels.
+        The settings; by default what `tune` finds on them, without labels.
     reference : str, optional
         The best source; by default that of `tuned`, or the one that is observed least often.
     progress : callable, optional
@@ -296,7 +297,7 @@ def report(
     >>> "<h2>What tune chose, and why</h2>" in text
     True
     """
-    streams = _named(recordings)
+    streams = _named(rows)
     everything = [rec for _, rec in streams]
     independent = _are_independent(everything, tuned)
     wanted = None if tuned is None else tuned.reference
