@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 import classfilter as cf
 from classfilter import _core
+from classfilter.tuning import count_changes
 from streams import Stream, options, streams
 
 NAN, INF = float("nan"), float("inf")
@@ -370,3 +371,16 @@ def test_a_channel_corrects_a_source(s: Stream, seed: int) -> None:
     for p, row, weight, step in zip(filtered, corrected, weights, dt.tolist(), strict=True):
         np.testing.assert_array_equal(p[::-1], f.update(row, weight, step))
     assert rows.probs.tobytes() == s.probs.tobytes()
+
+
+def test_two_sources_of_one_frame_have_the_step_of_the_frames() -> None:
+    """Their stamps are 50 ms apart: the hours of the stream stay what they are."""
+    day = cf.simulate("plain", hours=1.0, seed=1)
+    time = np.stack([day.time, day.time + 0.05], axis=1).ravel()
+    source = np.tile(["weak", "strong"], len(day.time))
+    probs = np.stack([day.probs["weak"], day.probs["strong"]], axis=1).reshape(len(time), -1)
+    rows = cf.rows(time=time, source=source, probs=probs, classes=day.classes)
+    assert rows.step == pytest.approx(5.0)
+    changes, hours = count_changes(rows, rows.probs.argmax(axis=1))
+    assert hours == pytest.approx(1.0, rel=0.01)
+    assert changes == (np.diff(rows.probs.argmax(axis=1)) != 0).sum()
