@@ -120,7 +120,7 @@ dist: .venv/dev js
 	$(BIN)/python -m build
 	$(PYTHON) -m venv dist/venv
 	dist/venv/bin/pip install -q dist/*.whl
-	cd dist && venv/bin/python -c "import classfilter as cf; cf.report(cf.simulate('plain', hours=2.0).recording(), 'report.html')"
+	cd dist && venv/bin/python -c "import classfilter as cf; cf.report(cf.simulate('plain', hours=2.0).rows(), 'report.html')"
 	$(BIN)/pip install -q --no-deps --target dist/installed dist/*.whl
 	mkdir dist/unpacked && tar -xf dist/*.tar.gz -C dist/unpacked --strip-components 1
 	cd dist/unpacked && PYTHONPATH=../installed ../../$(PYTEST) --installed tests/test_public.py tests/embedded/test_export.py tests/report README.md
