@@ -233,7 +233,7 @@ class EventRule:
         self,
         update: Callable[..., NDArray[Any] | None],
         column: NDArray[np.object_],
-        waiting: dict[Any, None],
+        confirmed: list[tuple[Any, Any]],
         stream: Any,
         states: NDArray[Any],
         times: NDArray[np.float64],

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import classfilter as cf
-from classfilter.engine.lag import Block, LagSmoother
+from classfilter.engine.lag import GroupedRows, LagStage
 
 LENGTHS = [1, 2, 3, 4, 5, 6, 7, 12, 30]
 FILTERS: list[Any] = [
@@ -31,17 +31,22 @@ def test_any_length_of_stream_and_of_block(f: Any, lag: int, at_once: int) -> No
     probs = rng.dirichlet(np.ones(3), T)
     probs[rng.random(T) < 0.1] = np.nan
     weight, dt = rng.choice([0.3, 1.0], T), rng.choice([0.0, 1.0, 2.5], T)
-    smoother, got = LagSmoother(f.copy(), lag), np.full((T, 3), -1.0, f.dtype)
+    stage, got = LagStage(f.copy(), lag), np.full((T, 3), -1.0, f.dtype)
+    states = [stage.start() for _ in LENGTHS]
     for start in range(0, T, at_once):
         rows = np.arange(start, min(start + at_once, T))
         rows = rows[np.argsort(stream[rows], kind="stable")]
-        left = stream[rows[-1] + 1 :] if len(rows) == 1 else stream[start + at_once :]
-        ended = np.setdiff1d(stream[rows], left)
-        block = Block(stream[rows], rows, probs[rows], weight[rows], dt[rows])
-        numbers, results = smoother.push(block, ended)
-        assert np.all(got[numbers] == -1), "returned twice"
-        got[numbers] = results
-        for k in set(stream[rows]) - set(ended):  # as early as they are known
+        here, owner = np.unique(stream[rows], return_inverse=True)
+        over = ~np.isin(here, stream[start + at_once :])
+        block = GroupedRows(
+            owner, rows, rows.astype(np.float64), dt[rows], probs[rows, None], weight[rows]
+        )
+        after, done = stage.run([states[k] for k in here], block, over)
+        for k, state in zip(here, after, strict=True):
+            states[k] = state
+        assert np.all(got[done.number] == -1), "returned twice"
+        got[done.number] = done.probs[:, 0]
+        for k in here[~over]:  # as early as they are known
             seen = np.sum(stream[: start + at_once] == k)
             known = np.sum(got[stream == k, 0] != -1)
             assert known == (seen - lag if seen > lag + 1 else 0)
@@ -55,19 +60,16 @@ def test_any_length_of_stream_and_of_block(f: Any, lag: int, at_once: int) -> No
 def test_a_row_by_itself_is_a_block_of_one(f: Any) -> None:
     """The same results at the same row, and the same rows held."""
     rng, lag = np.random.default_rng(1), 3
-    probs, none = rng.dirichlet(np.ones(3), 12), np.empty(0, np.intp)
+    probs = rng.dirichlet(np.ones(3), 12)
     probs[4] = np.nan
-    blocks, alone = LagSmoother(f.copy(), lag), LagSmoother(f.copy(), lag)
-    held: list[Any] = []
+    stage, goes_on, one = LagStage(f.copy(), lag), np.zeros(1, bool), np.zeros(1, np.intp)
+    blocks = alone = stage.start()
     for i, row in enumerate(probs):
         weight, dt = rng.choice([0.3, 1.0]), rng.choice([0.0, 2.5])
-        number = np.array([i])
-        block = Block(np.zeros(1, np.intp), number, row[None], np.array([weight]), np.array([dt]))
-        if not held:
-            blocks.push(block, none)
-            held = blocks.held()[0]
-            continue
-        held, results = alone.next_row(held, row, weight, dt)
-        np.testing.assert_array_equal(results, blocks.push(block, none)[1])
-        for mine, other in zip(held[0], blocks.held()[0][0], strict=True):
-            np.testing.assert_array_equal(mine, other)
+        time, weights, steps = np.array([[i], [weight], [dt]], float)
+        block = GroupedRows(one, one + i, time, steps, row[None, None], weights)
+        [blocks], done = stage.run([blocks], block, goes_on)
+        alone, times, results = stage.update(alone, float(i), row[None], weight, dt)
+        np.testing.assert_array_equal(times, done.time)
+        np.testing.assert_array_equal(results, done.probs)
+        assert stage.pack(alone) == stage.pack(blocks)

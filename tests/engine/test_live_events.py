@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from itertools import pairwise
 from pathlib import Path
@@ -342,34 +343,29 @@ def use(path: Path) -> None:
 
 def damaged_parts(path: Path) -> dict[str, dict[str, Any]]:
     with np.load(path) as file:
-        states, sizes, events = (file[f"event{end}"] for end in ("_states", "_sizes", "s"))
-        meta = str(file["meta"])
-    assert len(events) > 5
-    assert '"ended": [[7, ' in meta
+        states, sizes = file["later"], file["later_sizes"]
+        meta = json.loads(str(file["meta"]))
+    assert len(meta["confirmed"]) > 5
     other = {}
-    for column, bad in ((0, 1e9), (0, -1.0), (0, np.nan), (1, 4.0), (1, -1.0), (1, np.inf),
-                        (1, 0.5), (2, np.nan), (3, np.inf), (4, np.nan)):  # fmt: skip
-        other[f"{bad} in column {column}"] = {"events": events.copy()}
-        other[f"{bad} in column {column}"]["events"][1, column] = bad
+    for column, bad in ((1, 4), (1, -1), (1, math.inf), (1, 0.5), (2, math.nan), (3, math.inf),
+                        (4, math.nan)):  # fmt: skip
+        confirmed = [list(event) for event in meta["confirmed"]]
+        confirmed[1][column] = bad
+        spoilt = json.dumps(meta | {"confirmed": confirmed})
+        other[f"{bad} in column {column}"] = {"meta": spoilt}
+    events = meta.pop("confirmed")
     return other | {
-        "no states": {"event_states": states[:0]},
-        "a byte less": {"event_states": states[:-1]},
-        "another type": {"event_states": states.astype(np.float64)},
-        "other sizes": {"event_sizes": sizes + np.array([1, -1])},
-        "a state of another stream": {"event_sizes": np.array([sizes.sum(), 0])},
-        "negative sizes": {"event_sizes": sizes + np.array([1, -1]) * len(states)},
-        "sizes that are no whole numbers": {"event_sizes": sizes + 0.5},
-        "a stream without a state": {
-            "event_sizes": sizes * [1, 0],
-            "event_states": states[: sizes[0]],
-            "events": events[events[:, 0] == 0],
-        },
-        "one size": {"event_sizes": sizes[:1]},
-        "events in another shape": {"events": events.ravel()},
-        "ended of no class": {"meta": meta.replace('"ended": [[7, ', '"ended": [[7, 9')},
-        "ended of class -1": {"meta": meta.replace('"ended": [[7, ', '"ended": [[7, -1')},
-        "ended at no time": {"meta": meta.replace('"ended": [[7, ', '"ended": [[7, 0, NaN],[7, ')},
-        "no ended": {"meta": meta.replace('"ended"', '"endet"')},
+        "no states": {"later": states[:0]},
+        "a byte less": {"later": states[:-1]},
+        "another type": {"later": states.astype(np.float64)},
+        "other sizes": {"later_sizes": sizes + np.array([1, -1])},
+        "a state of another stream": {"later_sizes": np.array([sizes.sum(), 0])},
+        "negative sizes": {"later_sizes": sizes + np.array([1, -1]) * len(states)},
+        "sizes that are no whole numbers": {"later_sizes": sizes + 0.5},
+        "a stream without a state": {"later_sizes": sizes * [1, 0], "later": states[: sizes[0]]},
+        "one size": {"later_sizes": sizes[:1]},
+        "an event without its end": {"meta": json.dumps(meta | {"confirmed": [events[0][:3]]})},
+        "no events": {"meta": json.dumps(meta)},
     }
 
 
@@ -396,12 +392,12 @@ def test_a_damaged_state_of_the_rule_never_crashes(
     path = tmp_path / "tracker"
     waiting(path, lag)
     with np.load(path) as file:
-        states = file["event_states"]
+        states = file["later"]
     refused = 0
     for at in range(0, len(states), every):
         other = states.copy()
         other[at] ^= 1 << at % 8
-        replace_parts(path, event_states=other)
+        replace_parts(path, later=other)
         try:
             use(path)
         except ValueError:
@@ -414,20 +410,20 @@ def test_a_lagged_state_with_an_impossible_number_is_refused(name: str) -> None:
     tracker = cf.Tracker(SMOOTHERS[name](), events=cf.EventRule(0.5), lag=3)
     for i in range(9):
         tracker.update("a", float(i), None, CLASSES[i % 2])
-    live: Any = tracker._live
-    core, [(state, _)] = live.core, tracker._table.columns.events[:1]
-    core.check(state)
+    stage: Any = tracker._engine.stages.lag
+    held = tracker._table.columns.held[0]
+    stage.unpack(stage.pack(held))
+
+    def assert_refused(head: Any, times: Any = held.time) -> None:
+        with pytest.raises(ValueError, match="are no rows"):
+            stage.unpack(stage.pack(held._replace(heads=(head,), time=np.array(times))))
+
+    (head,) = held.heads
     for column, bad in ((0, -1.0), (0, math.inf), (1, 2.0), (1, -0.1), (1, math.nan), (2, -0.1),
                         (2, math.nan), (3, 0.9), (6, math.nan), (7, -0.5), (9, 0.9)):  # fmt: skip
-        known = core._unpacked(state)
-        rows = known.lanes[0].rows.copy()
+        rows = head.rows.copy()
         rows[1, column] = bad
-        with pytest.raises(ValueError, match="are no rows"):
-            core.check(core._packed(known._replace(lanes=[known.lanes[0]._replace(rows=rows)])))
+        assert_refused(head._replace(rows=rows))
     for bad_times in ([0.0, 2.0, 1.0], [0.0, 1.0, math.inf]):
-        with pytest.raises(ValueError, match="are no rows"):
-            core.check(core._packed(known._replace(time=np.array(bad_times))))
-    lane = known.lanes[0]
-    few = known._replace(lanes=[lane._replace(rows=lane.rows[:2])], time=known.time[:2])
-    with pytest.raises(ValueError, match="are no rows"):
-        core.check(core._packed(few))
+        assert_refused(head, bad_times)
+    assert_refused(head._replace(rows=head.rows[:2]), held.time[:2])

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 import classfilter as cf
-from classfilter.engine import BatchSmoother
+from classfilter.engine import Parts
 from classfilter.inputs import files, read_rows
 from conftest import Run
 from example_tables import KINDS, column
@@ -135,10 +135,12 @@ def test_tables_are_held_no_longer_than_the_lag(by: list[str]) -> None:
     p = np.random.default_rng(0).dirichlet(np.ones(3), 200)
     cells = {"stream": np.arange(200) % streams, "time": np.arange(200) // streams * 5.0}
     df = pl.DataFrame(cells | {f"p_{c}": p[:, k] for k, c in enumerate(CLASSES)}).sort(by)
-    smoother = BatchSmoother(cf.Chain(SMOOTHERS[0]), lag, dict.fromkeys(range(streams), 40))
+    parts, left = Parts(cf.Chain(SMOOTHERS[0]), lag), dict.fromkeys(range(streams), 40)
     complete = 0
     for i, part in enumerate(df.iter_slices(at_once), 1):
-        complete += len(smoother.push(read_rows(part)))
+        for stream in part["stream"]:
+            left[stream] -= 1
+        complete += len(parts.push(read_rows(part), [k for k in left if not left[k]]))
         assert i - 1 <= complete <= i
     assert complete == 10
 
@@ -148,13 +150,12 @@ def test_streams_that_ended_take_no_room(f: Any) -> None:
     """Streams one after the other, in tables of 13 rows: no more than two are in a table."""
     df = day(400).with_columns(stream=pl.format("s{}", pl.arange(0, 400) // 10))
     P, tables = expected(df, f, 3), list(df.iter_slices(13))
-    smoother = BatchSmoother(cf.Chain(f, beta=BETA, channel=CHANNEL), 3, {})
+    parts = Parts(cf.Chain(f, beta=BETA, channel=CHANNEL), 3)
     smoothed: list[np.ndarray] = []
     for table, later in zip_longest(tables, tables[1:]):
         unfinished = [] if later is None else [later["stream"][0]]
-        smoothed += smoother.push(read_rows(table), unfinished)
-        assert len(smoother) <= 3
-        assert len(smoother._smoother) <= 3
+        smoothed += parts.push(read_rows(table), set(table["stream"]) - set(unfinished))
+        assert len(parts.engine) <= 1
     columns = [CLASSES.index(name) for name in f.classes]
     np.testing.assert_array_equal(np.concatenate(smoothed), P[:, columns])
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 import classfilter as cf
 import node_cases as node
-from classfilter.engine import Decoder
+from classfilter.engine import decided_as_they_are
 from event_streams import random_stream
 from node_cases import camel, sent
 
@@ -62,9 +63,10 @@ def in_node(cases: list[dict[str, Any]]) -> list[list[Any]]:
 def in_python(
     options: dict[str, Any], names: list[str], times: Any, probs: Any, independent: bool = False
 ) -> list[Any]:
-    decoder = Decoder(cf.EventRule(**options), tuple(names), probs.dtype, independent)
-    columns = [column.tolist() for column in decoder.decide(times, probs)]
-    return [(names[k], *rest) for k, *rest in zip(*columns, strict=True)]
+    scores = "independent" if independent else "probabilities"
+    rows = cf.rows(time=times, probs=probs, classes=names, scores=scores)
+    events = decided_as_they_are(cf.EventRule(**options), replace(rows, probs=probs))
+    return [event[1:] for event in events]
 
 
 def case_of(options: dict[str, Any], names: list[str], times: Any, probs: Any, **more: Any) -> Any:

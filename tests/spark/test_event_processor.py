@@ -63,7 +63,8 @@ class Query:
         processor.init(self.store)
         found: list[Any] = []
         for key, (saved,) in list(self.store.values.items()):
-            found += processor._last(key[0], processor._unpacked(saved, key[0]))
+            processor._restore(saved, key[0])
+            found += processor._last(key[0])
         return [dict(zip(NAMES, row, strict=True)) for row in found]
 
 

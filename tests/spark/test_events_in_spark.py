@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import polars as pl
@@ -61,9 +62,9 @@ def test_any_arrow_batches(kind: str, seed: int, cuts: list[int]) -> None:
     filter, rule, how = CASES[kind]  # noqa: A001
     table, chain = format_for(filter), cf.Chain(filter, beta=BETA, channel=CHANNEL)
     form = FrameFormat(table, table.layout(df.columns), chain, "fail")
-    work = batch.smoothing(form, how.get("lag")) if how else batch.Filtering(form)
-    work.rows_at_once = 1  # so that each batch is a table of its own
-    out = list(_Events(form, rule, work, None)(iter(batches(df, cuts))))
+    lag = how.get("lag") if how else 0
+    with mock.patch.object(batch, "ROWS_AT_ONCE", 1):  # so that each batch is a table of its own
+        out = list(_Events(form, rule, lag, None)(iter(batches(df, cuts))))
     wanted = cf.events(df.sort(ORDER), chain, rule, **how)
     if len(wanted) or out:
         assert_same_bits(in_order(pa.Table.from_batches(out)), in_order(wanted))

@@ -76,7 +76,7 @@ def test_invalid_rows_hold_up_no_smoothing(size: int) -> None:
     for row in invalid:
         df = spoil(df, row, WRONG["negative"][0])
     parts = df.to_arrow().combine_chunks().to_batches(max_chunksize=size)
-    out = list(batch.Smoothing(form("quarantine"), 2)(iter(parts)))
+    out = list(batch.Work(form("quarantine"), 2)(iter(parts)))
     smoothed = pl.concat([pl.DataFrame(batch) for batch in out])
     assert smoothed["row"].to_list() == df["row"].to_list()
     ok = smoothed.filter(status="ok").drop("status", "error")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import polars as pl
@@ -87,9 +88,9 @@ def test_any_arrow_batches(kind: str, lag: int | None, seed: int, cuts: list[int
     df, chain = birds(3, 30, seed), CHAINS[kind]
     table = format_for(chain)
     form = FrameFormat(table, table.layout(df.columns), chain, "fail")
-    work = batch.Filtering(form) if lag == 0 else batch.Smoothing(form, lag)
-    work.rows_at_once = 1  # so that each batch is a table of its own
-    out = pl.from_arrow(pa.Table.from_batches(list(work(iter(batches(df, cuts, ORDER))))))
+    with mock.patch.object(batch, "ROWS_AT_ONCE", 1):  # so that each batch is a table of its own
+        parts = list(batch.Work(form, lag)(iter(batches(df, cuts, ORDER))))
+    out = pl.from_arrow(pa.Table.from_batches(parts))
     assert isinstance(out, pl.DataFrame)
     check(out.sort("row"), df, chain, lag)
 

@@ -191,13 +191,13 @@ def test_a_state_is_bytes_that_know_their_settings() -> None:
     state = StreamRow(1.5, (3, -7), np.array([1.0, 2.0, 0.1]))
     data = pack(state, DIGEST)
     assert data == struct.pack("<B8sdHqqddd", 1, DIGEST, 1.5, 2, 3, -7, 1.0, 2.0, 0.1)
-    time, ties, numbers, rule = unpack(data, DIGEST, np.zeros(3), "ann")
-    assert (time, ties, numbers.tolist(), rule) == (1.5, (3, -7), [1.0, 2.0, 0.1], b"")
-    with_rule = pack(state._replace(rule=b"rule"), DIGEST)
-    assert with_rule == data + b"rule"
-    assert unpack(with_rule, DIGEST, np.zeros(3), "ann", rule=True).rule == b"rule"
+    time, ties, numbers, later = unpack(data, DIGEST, np.zeros(3), "ann")
+    assert (time, ties, numbers.tolist(), later) == (1.5, (3, -7), [1.0, 2.0, 0.1], b"")
+    more = pack(state._replace(later=b"rule"), DIGEST)
+    assert more == data + b"rule"
+    assert unpack(more, DIGEST, np.zeros(3), "ann", later=True).later == b"rule"
     with pytest.raises(ValueError, match="is damaged: it has 59 bytes, not more than 59"):
-        unpack(data, DIGEST, np.zeros(3), "ann", rule=True)
+        unpack(data, DIGEST, np.zeros(3), "ann", later=True)
     single = StreamRow(1.5, (), np.array([0.1, 0.2], np.float32))
     assert unpack(pack(single, DIGEST), DIGEST, single.numbers, "ann").numbers.dtype == np.float32
     many = StreamRow(0.0, tuple(range(MAX_TIES + 5)), np.zeros(1))

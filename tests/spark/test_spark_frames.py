@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import polars as pl
@@ -12,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import classfilter as cf
-from classfilter.engine import BatchFilter
+from classfilter.engine import Parts
 from classfilter.spark import batch
 from classfilter.spark.schema import FrameFormat
 from fleet_frames import (
@@ -77,15 +78,17 @@ def test_any_partitioning(
     assert_same_bits(filtered, expected(df, filter))
 
 
-def work_of(work: Any, filter: Any, *arguments: Any) -> Any:  # noqa: A002
+AT_ONCE = mock.patch.object(batch, "ROWS_AT_ONCE", 1)
+"""Each batch is a table of its own."""
+
+
+def work_of(filter: Any, lag: int | None = 0) -> batch.Work:  # noqa: A002
     from classfilter.engine.tables import format_for
 
     table = format_for(filter)
     chain = cf.Chain(filter, beta=BETA, channel=CHANNEL)
     form = FrameFormat(table, table.layout(fleet(1, 1).columns), chain, "fail")
-    made = work(form, *arguments)
-    made.rows_at_once = 1  # so that each batch is a table of its own
-    return made
+    return batch.Work(form, lag)
 
 
 @given(
@@ -96,7 +99,8 @@ def work_of(work: Any, filter: Any, *arguments: Any) -> Any:  # noqa: A002
 def test_any_arrow_batches(filter: Any, seed: int, cuts: list[int]) -> None:  # noqa: A002
     """As in a worker, without Spark, and so with many more cuts."""
     df = fleet(4, 40, seed)
-    out = list(work_of(batch.Filtering, filter)(iter(batches(df, cuts))))
+    with AT_ONCE:
+        out = list(work_of(filter)(iter(batches(df, cuts))))
     filtered = pl.from_arrow(pa.Table.from_batches(out))
     assert isinstance(filtered, pl.DataFrame)
     assert_same_bits(filtered.sort("row"), expected(df, filter))
@@ -112,7 +116,8 @@ def test_any_arrow_batches_smoothed(
     filter: Any, lag: int | None, seed: int, cuts: list[int]  # noqa: A002
 ) -> None:  # fmt: skip
     df = fleet(4, 40, seed)
-    out = list(work_of(batch.Smoothing, filter, lag)(iter(batches(df, cuts))))
+    with AT_ONCE:
+        out = list(work_of(filter, lag)(iter(batches(df, cuts))))
     smoothed = pl.from_arrow(pa.Table.from_batches(out))
     assert isinstance(smoothed, pl.DataFrame)
     wanted = cf.smooth_table(df.sort(ORDER), filter, beta=BETA, channel=CHANNEL, lag=lag).sort(
@@ -137,15 +142,16 @@ def test_a_worker_holds_the_state_of_one_stream(monkeypatch: pytest.MonkeyPatch)
     """Of a giant stream, and of many, only a batch and one state are held."""
     held = []
 
-    class Watched(BatchFilter):
-        def run(self, rows: Any) -> Any:
-            held.append((len(self), len(rows.time)))
-            return super().run(rows)
+    class Watched(Parts):
+        def push(self, rows: Any, over: Any = ()) -> Any:
+            held.append((len(self.engine), len(rows.time)))
+            return super().push(rows, over)
 
-    monkeypatch.setattr(batch, "BatchFilter", Watched)
+    monkeypatch.setattr(batch, "Parts", Watched)
     parts = batches(fleet(50, 2000), list(range(0, 2000, 10)))
-    for _ in work_of(batch.Filtering, FILTERS[0])(iter(parts)):
-        pass
+    with AT_ONCE:
+        for _ in work_of(FILTERS[0])(iter(parts)):
+            pass
     assert len(held) == 200
     assert max(streams for streams, _ in held) == 1
     assert max(rows for _, rows in held) == 10

@@ -35,7 +35,9 @@ def new_worker(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rows, "_WARNED", set())
 
 
-@pytest.mark.parametrize("work", [batch.Filtering, lambda form: stream._Check(form, None)])
+@pytest.mark.parametrize(
+    "work", [lambda form: batch.Work(form, 0), lambda form: stream._Check(form, None)]
+)
 def test_a_worker_warns_once(work: Any) -> None:
     ms = 1000 * (1.7e9 + STEP)
     with pytest.warns(UserWarning, match='looks like milliseconds since 1970; give unit="ms"') as w:
@@ -47,8 +49,8 @@ def test_a_worker_warns_once(work: Any) -> None:
 
 
 def test_a_unit_gives_the_bits_of_seconds() -> None:
-    ms = pa.Table.from_batches(batch.Filtering(form("ms"))(batches(1000 * STEP)))
-    s = pa.Table.from_batches(batch.Filtering(form(None))(batches(STEP)))
+    ms = pa.Table.from_batches(batch.Work(form("ms"), 0)(batches(1000 * STEP)))
+    s = pa.Table.from_batches(batch.Work(form(None), 0)(batches(STEP)))
     assert ms["f_walk"].to_pylist() == s["f_walk"].to_pylist()
     assert ms["time"].to_pylist() == (1000 * STEP).tolist()
     checked = pa.Table.from_batches(stream._Check(form("ms"), None)(batches(1000 * STEP)))
@@ -59,4 +61,4 @@ def test_timestamps_give_no_warning() -> None:
     late = np.array(["9000-01-01"] * 12, "M8[us]")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        list(batch.Filtering(form(None))(batches(pa.array(late, pa.timestamp("us", "UTC")))))
+        list(batch.Work(form(None), 0)(batches(pa.array(late, pa.timestamp("us", "UTC")))))

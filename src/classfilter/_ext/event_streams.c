@@ -3,16 +3,16 @@
 #include "binding.h"
 
 /* What an argument of update_stream is, before those of the filter's own _update_stream and among them. */
-enum { UPDATE, COLUMN, WAITING, STREAM, STATES, TIMES, SLOT, PROBS, BETA, AT, LEAST };
+enum { UPDATE, COLUMN, CONFIRMED, STREAM, STATES, TIMES, SLOT, PROBS, BETA, AT, LEAST };
 
 const char update_events_doc[] =
-    "update_stream($self, update, column, waiting, stream, states, times, slot, probs, beta, at, /, *more)\n--\n\n"
-    "Call `update` with the arguments after `stream`; then column[slot], (state, events) or None, takes the estimate. "
-    "With events, waiting[stream] is None.";
+    "update_stream($self, update, column, confirmed, stream, states, times, slot, probs, beta, at, /, *more)\n--\n\n"
+    "Call `update` with the arguments after `stream`; then column[slot], a state or None, takes the estimate, and the "
+    "list `confirmed` takes (stream, event) for each event that is final.";
 
 static int wrong_arguments(PyObject *const *args, Py_ssize_t nargs, size_t *slot) {
     PyArrayObject *const column = (PyArrayObject *)(nargs < LEAST ? NULL : args[COLUMN]);
-    if (column != NULL && PyDict_Check(args[WAITING]) && PyArray_Check(args[COLUMN]) && PyArray_Check(args[STATES]) &&
+    if (column != NULL && PyList_Check(args[CONFIRMED]) && PyArray_Check(args[COLUMN]) && PyArray_Check(args[STATES]) &&
         PyArray_Check(args[TIMES])) {
         PyArrayObject *const states = (PyArrayObject *)args[STATES], *const times = (PyArrayObject *)args[TIMES];
         *slot = PyLong_AsSize_t(args[SLOT]);
@@ -24,46 +24,38 @@ static int wrong_arguments(PyObject *const *args, Py_ssize_t nargs, size_t *slot
             return 0;
     }
     PyErr_SetString(PyExc_ValueError,
-                    "update_stream() takes a function, a column of objects, a dict, a name, states, times, a slot of "
+                    "update_stream() takes a function, a column of objects, a list, a name, states, times, a slot of "
                     "all of them, and what else the function takes");
     return -1;
 }
 
-/* What is known of the stream after the row: (state, events), those of before among them. */
-static PyObject *next_entry(PyObject *rule, PyObject *entry, PyObject *at, PyObject *estimate) {
-    PyObject *row[3], *state, *events, *taken, *all, *next = NULL;
-    if (entry != NULL && entry != Py_None && !(PyTuple_Check(entry) && PyTuple_Size(entry) == 2)) {
-        PyErr_SetString(PyExc_ValueError, "column must have (state, events) or None");
-        return NULL;
-    }
-    if (entry == NULL || entry == Py_None) {
-        state = events_start(rule, NULL);
-        events = PyTuple_New(0);
-    } else {
-        state = PyTuple_GetItem(entry, 0);
-        events = PyTuple_GetItem(entry, 1);
-        Py_INCREF(state);
-        Py_INCREF(events);
-    }
-    if (state != NULL && events != NULL) {
-        row[0] = state;
-        row[1] = at;
-        row[2] = estimate;
-        taken = events_update(rule, row, 3);
-        if (taken != NULL && PyTuple_Size(events) == 0) {
-            next = taken; /* nothing waits to be fetched, which is the usual case */
-        } else if (taken != NULL) {
-            PyObject *const new_events = PyTuple_GetItem(taken, 1);
-            all = PyTuple_Size(new_events) > 0 ? PySequence_Concat(events, new_events) : events;
-            if (all == events) Py_INCREF(all);
-            if (all != NULL) next = PyTuple_Pack(2, PyTuple_GetItem(taken, 0), all);
-            Py_XDECREF(all);
-            Py_DECREF(taken);
+/* The state of the rule after the row, and the events that are final then: (state, events). */
+static PyObject *decide(PyObject *rule, PyObject *state, PyObject *at, PyObject *estimate) {
+    PyObject *row[3],
+        *decided = NULL, *const begins = state == NULL || state == Py_None ? events_start(rule, NULL) : NULL;
+    if (state == NULL || state == Py_None) state = begins;
+    row[0] = state;
+    row[1] = at;
+    row[2] = estimate;
+    if (state != NULL) decided = events_update(rule, row, 3);
+    Py_XDECREF(begins);
+    return decided;
+}
+
+/* Appends (stream, event) for each event; after a failure the list is as before. */
+static int confirm(PyObject *confirmed, PyObject *stream, PyObject *events) {
+    const Py_ssize_t before = PyList_Size(confirmed), count = PyTuple_Size(events);
+    Py_ssize_t i;
+    for (i = 0; i < count; i++) {
+        PyObject *const pair = PyTuple_Pack(2, stream, PyTuple_GetItem(events, i));
+        const int failed = pair == NULL || PyList_Append(confirmed, pair) < 0;
+        Py_XDECREF(pair);
+        if (failed) {
+            PyList_SetSlice(confirmed, before, PY_SSIZE_T_MAX, NULL);
+            return -1;
         }
     }
-    Py_XDECREF(state);
-    Py_XDECREF(events);
-    return next;
+    return 0;
 }
 
 /* The result of a function: a method in C, as that of most filters, is called without a tuple of its arguments. */
@@ -86,10 +78,10 @@ static PyObject *call(PyObject *function, PyObject *const *args, Py_ssize_t narg
     return result;
 }
 
-/* update_stream(update, column, waiting, stream, states, times, slot, probs, beta, at, ...): no Python code runs between the change of the
+/* update_stream(update, column, confirmed, stream, states, times, slot, probs, beta, at, ...): no Python code runs between the change of the
    filter's state and that of the column, so a signal's handler finds both or neither. */
 PyObject *update_events(PyObject *rule, PyObject *const *args, Py_ssize_t nargs) {
-    PyObject *estimate, *next = NULL;
+    PyObject *estimate, *decided = NULL;
     size_t slot = 0, size;
     char *state, *before, few[512];
     double *time, time_before;
@@ -104,18 +96,20 @@ PyObject *update_events(PyObject *rule, PyObject *const *args, Py_ssize_t nargs)
     estimate = call(args[UPDATE], args + STATES, nargs - STATES);
     if (estimate != NULL && estimate != Py_None) {
         PyObject **const entry = (PyObject **)PyArray_DATA((PyArrayObject *)args[COLUMN]) + slot;
-        next = next_entry(rule, *entry, args[AT], estimate);
-        if (next != NULL) {
+        decided = decide(rule, *entry, args[AT], estimate);
+        if (decided != NULL && confirm(args[CONFIRMED], args[STREAM], PyTuple_GetItem(decided, 1)) < 0)
+            Py_CLEAR(decided);
+        if (decided != NULL) {
             PyObject *const old = *entry;
-            *entry = next;
+            *entry = PyTuple_GetItem(decided, 0);
+            Py_INCREF(*entry);
+            Py_DECREF(decided);
             Py_XDECREF(old);
-            if (PyTuple_Size(PyTuple_GetItem(next, 1)) > 0 && PyDict_SetItem(args[WAITING], args[STREAM], Py_None) < 0)
-                PyErr_Clear(); /* the row is taken; its events are fetched with the next ones of the stream */
         } else {
             Py_CLEAR(estimate);
         }
     }
-    if (next == NULL) {
+    if (decided == NULL) {
         memcpy(state, before, size);
         *time = time_before;
     }

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from .. import metrics
-from ..engine import Decoder, Rule, label_events, listed
-from ..events import EventRule, ThresholdRule
+from ..engine import Rule, decided_as_they_are, label_events
+from ..events import EventRule, Events, ThresholdRule
 from ..filters import VoteFilter
 from ..inputs import Rows
 from ..support.types import Array, Floats, Ints
@@ -77,32 +78,31 @@ def decide_all(
 
 def count_events(rec: Rows, P: Array, rule: Rule, score: Any = None) -> EventCounts:
     """Return the counts of a stream, by its labels or, where none judge, by `score`."""
-    decided = Decoder(rule, rec.classes, P.dtype).decide(rec.time, P)
-    label = _rows(rec.time, decided.start, decided.end, decided.k)
+    events = decided_as_they_are(rule, replace(rec, probs=P))
+    label = _rows(rec, events)
     hours = (rec.time[-1] - rec.time[0]) / 3600 if len(rec) else 0.0
     if score is not None:
         agreed = score.of_class[np.arange(score.rows.size), label[score.rows]]
         known = label[score.rows] >= 0
         return EventCounts(
-            0, 0, len(decided.k), 0, 0, 0, float(agreed[known].sum()), float(known.sum()), hours
+            0, 0, len(events), 0, 0, 0, float(agreed[known].sum()), float(known.sum()), hours
         )
     if rec.label is None or (rec.label < 0).all():  # nothing judges it
         return EventCounts(0, 0, 0, 0, 0, 0, 0, 0, 0)
     labelled = rec.label >= 0
-    found_events = listed(rec.streams[0], rec.classes, decided)
-    scored = metrics.event_scores(label_events(rec), found_events, iou=IOU)
+    scored = metrics.event_scores(label_events(rec), events, iou=IOU)
     late = scored.delay * scored.found if scored.found else 0.0
     right = float((label == rec.label)[labelled].sum())
     found = (float(scored.found), float(scored.true), float(scored.predicted), late)
     return EventCounts(*found, right, float(labelled.sum()), 0.0, 0.0, hours)
 
 
-def _rows(time: Floats, start: Floats, end: Floats, k: Ints) -> Ints:
+def _rows(rec: Rows, events: Events) -> Ints:
     """Return the class of each row by the events, -1 where there is none."""
-    label = np.full(time.size, -1)
-    bounds = np.searchsorted(time, [start, end]).T
-    for (first, last), which in zip(bounds.tolist(), k.tolist(), strict=True):
-        label[first:last] = which
+    label = np.full(len(rec), -1)
+    bounds = np.searchsorted(rec.time, np.array([event[2:4] for event in events]))
+    for event, (first, last) in zip(events, bounds.reshape(-1, 2).tolist(), strict=True):
+        label[first:last] = rec.classes.index(event.label)
     return label
 
 

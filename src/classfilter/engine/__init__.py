@@ -3,32 +3,31 @@
 from ..support.imports import public
 from . import store
 from .bank import Bank
-from .batch_smoother import BatchSmoother, smooth_rows
+from .calls import least_certain, most_contradicted, sees_one_label
 from .decide import (
-    RULES,
-    Decoder,
-    Rule,
     chain_and_rule,
+    decided,
+    decided_as_they_are,
+    event_of,
     events,
     events_of,
     label_events,
-    listed,
 )
+from .engine import Engine, update_stream_of
 from .health import TITLES, Health, changed, episodes, expected
-from .label_policy import least_certain, most_contradicted, sees_one_label
-from .lagged_events import LaggedEvents, checked_lag
-from .live_events import Confirmed, Known, LiveEvents
+from .lag import checked_lag
 from .packed import REMEDY, StreamRow, pack, unpack
-from .rows import update_stream_of
-from .streams import Columns, StreamTable
+from .stages import RULES, Rule
+from .table import Columns, StreamTable
 from .tables import (
-    BatchFilter,
     Filtered,
+    Parts,
     filter_file,
     filter_table,
     filter_to,
     format_for,
     rows_for,
+    smooth_rows,
     smooth_table,
 )
 from .tracker import Tracker
@@ -38,16 +37,11 @@ __all__ = [
     "RULES",
     "TITLES",
     "Bank",
-    "BatchFilter",
-    "BatchSmoother",
     "Columns",
-    "Confirmed",
-    "Decoder",
+    "Engine",
     "Filtered",
     "Health",
-    "Known",
-    "LaggedEvents",
-    "LiveEvents",
+    "Parts",
     "Rule",
     "StreamRow",
     "StreamTable",
@@ -55,7 +49,10 @@ __all__ = [
     "chain_and_rule",
     "changed",
     "checked_lag",
+    "decided",
+    "decided_as_they_are",
     "episodes",
+    "event_of",
     "events",
     "events_of",
     "expected",
@@ -65,7 +62,6 @@ __all__ = [
     "format_for",
     "label_events",
     "least_certain",
-    "listed",
     "most_contradicted",
     "pack",
     "rows_for",

@@ -24,7 +24,7 @@ from ..support.arrays import as_plain, stable_argsort
 from ..support.types import Array, Confidence
 from ..support.validation import source_codes
 from . import store
-from .streams import Columns, new_lock
+from .table import Columns, new_lock
 
 
 class Bank(Generic[FilterType]):
@@ -310,8 +310,8 @@ class Bank(Generic[FilterType]):
         with self._lock:
             states = self._states.copy()
         times = np.full((3, len(states)), np.nan)
-        extra, events = np.full((2, len(states)), None, object)
-        columns = Columns(states, times[0], times[1], times[2], extra, events)
+        objects = np.full((3, len(states)), None, object)
+        columns = Columns(states, *times, *objects)
         store.write(path, store.Saved("bank", self._settings, None, columns, {}, {}))
 
     def load(self, path: str | os.PathLike[str]) -> None:

@@ -8,13 +8,45 @@ from typing import Any
 
 import numpy as np
 
-from ..inputs import Rows
+from ..inputs import Rows, pairs
 from ..pipeline import from_builtin, to_builtin
-from ..policy import Policy
-from ..support.types import Array
-from .label_policy import least_certain, most_contradicted
-from .rows import Taken
+from ..policy import Adaptive, Policy
+from ..support.types import Array, Bools, Floats
 from .store import finite
+
+
+def sees_one_label(independent: bool, policy: Policy | None) -> bool:
+    """Return whether a policy has one uncertainty; others get the labels as they are."""
+    return independent and isinstance(policy, Adaptive)
+
+
+def least_certain(probs: Array) -> Floats:
+    """Return probabilities of labels, (L,), as those of two classes, of which the first leads.
+
+    The uncertainty of the two is the largest of all labels.
+
+    Examples
+    --------
+    >>> least_certain(np.array([0.875, 0.25, 0.0])).tolist()
+    [0.75, 0.25]
+    """
+    return pairs(np.minimum(probs, 1 - probs).max())
+
+
+def most_contradicted(observed: Array, probs: Array) -> Floats:
+    """Return observed scores, (L,) or pairs (L, 2), as those of the two classes of `least_certain`.
+
+    The disagreement of the two is the largest of all labels that were observed.
+
+    Examples
+    --------
+    >>> most_contradicted(np.array([0.75, 0.5, np.nan]), np.array([0.9, 0.1, 0.5])).tolist()
+    [0.5, 0.5]
+    """
+    both = observed if observed.ndim == 2 else pairs(observed)
+    against = np.where(probs > 0.5, both[:, 0], both[:, 1])
+    seen = against[~np.isnan(against)]
+    return pairs(seen.max()) if seen.size else np.full(2, np.nan)
 
 
 class Calls:
@@ -26,14 +58,15 @@ class Calls:
         Copied; its state counts.
     estimate : ndarray (K,)
         That of the filter before any call.
-    by_label : bool
-        Whether the policy sees the label that is least certain, of several labels at once.
+    independent : bool
+        Whether the classes are labels: a policy with one uncertainty sees the least certain one.
     """
 
     __slots__ = ("by_label", "estimate", "last", "policy")
 
-    def __init__(self, policy: Policy, estimate: Array, by_label: bool = False) -> None:
-        self.policy, self.estimate, self.by_label = policy.copy(), estimate, by_label
+    def __init__(self, policy: Policy, estimate: Array, independent: bool = False) -> None:
+        self.policy, self.estimate = policy.copy(), estimate
+        self.by_label = sees_one_label(independent, policy)
         self.last: dict[str, float] = {}
 
     def copy(self) -> Calls:
@@ -78,16 +111,19 @@ def calls_after(
     new: Callable[[], Calls],
     rows: Rows,
     observed: Array,
-    taken: Taken,
+    *,
+    estimates: Array,
+    dt: Floats,
+    begins: Bools,
 ) -> Array:
     """Return what the policy knows of each stream after many rows; `before` stays as it is."""
     after = np.full(len(before), None, object)
     called = [rows.sources[code] for code in rows.source.tolist()]
-    dt, begins = taken.dt.tolist(), taken.begins.tolist()
+    steps, anew = dt.tolist(), begins.tolist()
     for row, (i, at) in enumerate(zip(rows.stream.tolist(), rows.time.tolist(), strict=True)):
-        if begins[row]:
+        if anew[row]:
             after[i] = new()
         elif after[i] is None:
             after[i] = before[i].copy()
-        after[i].note(called[row], at, observed[row], taken.estimates[row], dt[row])
+        after[i].note(called[row], at, observed[row], estimates[row], steps[row])
     return after

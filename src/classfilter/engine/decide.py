@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ArgumentError, names_keywords
-from ..events import Decided, Duration, Event, EventRule, Events, ThresholdRule
+from ..events import Duration, Event, EventRule, Events
 from ..filters import Filter
 from ..inputs import (
     COLUMNS,
@@ -23,21 +23,16 @@ from ..inputs import (
     filtered_format,
     from_labels,
     is_read,
-    order_of,
     read_rows,
     table_of,
 )
 from ..pipeline import Chain, Channels
 from ..support.imports import import_optional
-from ..support.types import Array, Floats, Ints, Weights
+from ..support.types import Weights
 from ..support.validation import class_order
-from .batch_smoother import smooth_rows
-from .tables import BatchFilter, rows_for
-
-Rule = EventRule | ThresholdRule
-RULES = (EventRule, ThresholdRule)
-NONE = Decided(np.empty(0, np.intp), *np.empty((3, 0)))
-"""No events."""
+from .engine import Engine
+from .stages import RULES, Rule
+from .tables import rows_for
 
 
 @names_keywords
@@ -93,11 +88,15 @@ def events(
     chain, rule = chain_and_rule(filter, rule, smooth, lag, beta=beta, channel=channel)
     if chain is None:
         with rows_as_they_are(rows) as read:
-            return _decided(read, read.classes, read.probs, rule)
+            engine = Engine(None, rule=rule, classes=read.classes, independent=read.independent)
+            return _decided(engine, read, read.classes)
     with rows_for(rows, chain, results=False) as read:
+        smoothing = smooth and lag != 0
+        engine = Engine(
+            None if smoothing else chain, smoother=chain if smoothing else None, lag=lag, rule=rule
+        )
         classes = tuple(read.classes[k] for k in class_order(chain, read.classes))
-        P = smooth_rows(chain, read, lag=lag) if smooth else BatchFilter(chain).run(read)
-        return _decided(read, classes, P, rule)
+        return _decided(engine, read, classes)
 
 
 @contextmanager
@@ -116,21 +115,31 @@ def rows_as_they_are(data: Any) -> Iterator[Rows]:
     yield rows
 
 
-def _decided(rows: Rows, classes: tuple[str, ...], P: Array, rule: Rule) -> Any:
+def _decided(engine: Engine, rows: Rows, classes: tuple[str, ...]) -> Any:
     """Return the events of rows: a table, where they were one, or a list."""
-    decoder = Decoder(rule, classes, P.dtype, rows.independent)
-    order, _ = order_of(rows)
-    counts = np.bincount(rows.stream, minlength=len(rows.streams))
-    found = []
-    for i, own in enumerate(np.split(order, np.cumsum(counts)[:-1])):
-        if i < len(rows.streams):
-            decided = decoder.decide(rows.time[own], P[own])
-            found.append(listed(rows.streams[i], classes, decided))
-    events = events_of([event for several in found for event in several], rows.time_kind)
-    if rows.frame is None:
-        return events
-    streams = np.repeat(np.arange(len(found)), [len(several) for several in found])
-    return _as_table(rows, events, streams)
+    events, streams = decided(engine, rows, classes)
+    return events if rows.frame is None else _as_table(rows, events, streams)
+
+
+def decided(engine: Engine, rows: Rows, classes: tuple[str, ...]) -> tuple[Events, list[int]]:
+    """Return the events of whole streams, by stream and start, and the number of each one's stream.
+
+    `classes` are their names, in the order of the engine.
+    """
+    engine.take(rows, over=rows.streams)
+    number = {name: i for i, name in enumerate(rows.streams)}
+    confirmed = [(number[name], event) for name, event in engine.pop()]
+    confirmed.sort(key=lambda one: (one[0], one[1][1], one[1][0]))
+    events = [event_of(rows.streams[i], classes, *event[:4]) for i, event in confirmed]
+    return events_of(events, rows.time_kind), [i for i, _ in confirmed]
+
+
+def decided_as_they_are(rule: Rule, rows: Rows) -> Events:
+    """Return the events of rows that are not filtered."""
+    engine = Engine(
+        None, rule=rule, classes=rows.classes, independent=rows.independent, dtype=rows.probs.dtype
+    )
+    return decided(engine, rows, rows.classes)[0]
 
 
 def chain_and_rule(
@@ -162,62 +171,7 @@ def chain_and_rule(
     return chain, rule
 
 
-class Decoder:
-    """Decides the events of whole streams.
-
-    Parameters
-    ----------
-    rule : EventRule or ThresholdRule
-        How they are decided.
-    classes : tuple
-        Those of the probabilities, in their order.
-    dtype : dtype
-        That of the probabilities.
-    independent : bool
-        Whether the classes are labels that may be true at once.
-    """
-
-    def __init__(
-        self, rule: Rule, classes: tuple[Any, ...], dtype: Any, independent: bool = False
-    ) -> None:
-        self._rule, self._classes, self._core = rule, classes, None
-        if isinstance(rule, EventRule):
-            self._core = rule.compiled(classes, dtype, independent)
-        else:
-            rule.check(classes)
-
-    def decide(self, time: Floats, probs: Array) -> Decided:
-        """Return the events of one stream, of its rows (T,) and (T, K), by their start."""
-        state, confirmed = self.run(self.start(), time, probs)
-        parts = zip(confirmed, self.finish(state), strict=True)
-        columns = [np.concatenate(pair) for pair in parts]
-        order = np.lexsort((columns[0], columns[1]))
-        return Decided(*(column[order] for column in columns))
-
-    def start(self) -> Any:
-        """Return the state of a new stream."""
-        return () if self._core is None else self._core.start()
-
-    def run(self, state: Any, time: Floats, probs: Array) -> tuple[Any, Decided]:
-        """Take further rows of a stream: the new state, and the events that are final by now.
-
-        A `ThresholdRule` decides at the end; until then, the state has all rows.
-        """
-        if self._core is None:
-            return (*state, (time, probs)), NONE
-        state, *confirmed = self._core.run(state, time, np.ascontiguousarray(probs))
-        return state, Decided(*confirmed[:4])
-
-    def finish(self, state: Any) -> Decided:
-        """End a stream: its last events."""
-        if self._core is not None:
-            return Decided(*self._core.finish(state)[:4])
-        assert isinstance(self._rule, ThresholdRule)
-        time, probs = map(np.concatenate, zip(*state, strict=True))
-        return self._rule.decide(time, probs, self._classes)
-
-
-def _as_table(rows: Rows, events: Events, streams: Ints) -> Any:
+def _as_table(rows: Rows, events: Events, streams: list[int]) -> Any:
     """Return events, each of a stream, as a table of the kind that came in."""
     nw = import_optional("narwhals")
     kind = next(kind for kind in FRAMES if kind == rows.frame.implementation.value)
@@ -227,9 +181,9 @@ def _as_table(rows: Rows, events: Events, streams: Ints) -> Any:
         return table.drop("stream").to_native()
     if column in rows.frame.columns:  # as in the table: a number stays a number
         first = np.unique(rows.stream, return_index=True)[1]
-        stream = rows.frame[column][first.tolist()][streams.tolist()].alias("stream")
+        stream = rows.frame[column][first.tolist()][streams].alias("stream")
     else:  # in the index of pandas
-        cells = [rows.streams[i] for i in streams.tolist()]
+        cells = [rows.streams[i] for i in streams]
         stream = nw.new_series("stream", cells, backend=rows.frame.implementation)
     return table.with_columns(stream).to_native()
 
@@ -260,20 +214,18 @@ def label_events(rows: Any, max_gap: Duration | None = None) -> Events:
     >>> [(event.label, event.start, event.end) for event in cf.label_events(rows)]
     [('x', 0.0, 2.0), ('y', 2.0, 4.0)]
     """
-    read, rule, found = as_rows(rows), EventRule(max_gap=max_gap), []
+    read = as_rows(rows)
     if read.label is None:
-        rule_ = "they need a column label" if read.frame is not None else "give label="
-        raise ArgumentError("rows", None, "have no labels", rule_)
-    for stream, one in read.by_stream().items():
-        assert one.label is not None
-        if one.independent:
-            P = np.where(one.label < 0, np.nan, one.label)
-        else:
-            P = from_labels(one.label, np.ones(len(one)), len(one.classes)).probs
-        decided = Decoder(rule, one.classes, np.float64, one.independent).decide(one.time, P)
-        of_stream = listed(stream, one.classes, decided)
-        found += [event._replace(probability=None) for event in of_stream]
-    return events_of(found, read.time_kind)
+        rule = "they need a column label" if read.frame is not None else "give label="
+        raise ArgumentError("rows", None, "have no labels", rule)
+    if read.independent:
+        truth = np.where(read.label < 0, np.nan, read.label)
+    else:
+        truth = from_labels(read.label, np.ones(len(read)), len(read.classes)).probs
+    events = decided_as_they_are(EventRule(max_gap=max_gap), replace(read, probs=truth))
+    return Events(
+        [event._replace(probability=None) for event in events], dates=events.dates, zone=events.zone
+    )
 
 
 def events_of(found: list[Event], kind: TimeKind) -> Events:
@@ -282,9 +234,8 @@ def events_of(found: list[Event], kind: TimeKind) -> Events:
     return Events(found, dates=dates, zone=kind.zone_name(offsets=True) if dates else None)
 
 
-def listed(stream: Any, classes: Sequence[str], decided: Decided) -> list[Event]:
-    """Return the events of a stream as a list."""
-    return [
-        Event(stream, classes[k], start, end, p)
-        for k, start, end, p in zip(*(column.tolist() for column in decided), strict=True)
-    ]
+def event_of(
+    stream: Any, names: Sequence[str], k: int, start: float, end: float | None, p: float | None
+) -> Event:
+    """Return the event of a class, by its number."""
+    return Event(stream, names[k], start, end, p)

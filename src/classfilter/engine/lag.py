@@ -1,147 +1,351 @@
-"""Fixed-lag smoothing of many streams at once, whose rows come in blocks."""
+"""The stage that smooths at a fixed lag: each row with some later rows of its stream."""
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from .. import _core
+from ..errors import ArgumentError
 from ..filters import (
-    DirichletFilter,
-    MultiLabelFilter,
     Smoother,
     StickyFilter,
     StreamRows,
     StreamRunner,
+    check_lag,
+    check_smoother,
     dirichlet_rows,
     in_double,
     pack_state,
     sticky_rows,
     untempered,
 )
-from ..inputs import pairs
 from ..support.arrays import stable_argsort
 from ..support.types import Array, Bools, Floats, Ints
 
+ALL = 1 << 62
+"""The lag of rows that wait for the end of their stream."""
+MAX_OFF = 0.0501
+"""How far from 1 the sum of a row may be: what a filter takes, and a little for rounding."""
+_COUNTS = struct.Struct("<QQ")
 
-def lag_smoother(filter: Smoother, lag: int) -> LagSmoother | LabelLagSmoother:  # noqa: A002
-    """Return what smooths many streams block by block by a filter."""
-    if isinstance(filter, MultiLabelFilter):
-        return LabelLagSmoother(filter, lag)
-    return LagSmoother(filter, lag)
 
-
-class Block(NamedTuple):
-    """Rows of several streams.
+class GroupedRows(NamedTuple):
+    """Rows of several streams, those of a stream together and in order of time.
 
     Attributes
     ----------
-    stream, number : ndarray of int (T,)
-        The number of each row's stream, and of the row itself.
-    probs, weight, dt : ndarray (T, K), (T,), (T,)
-        The observations, their weights, and the time since the row of the same stream before.
+    stream : ndarray of int (T,)
+        The place of each row's stream among the states; it never decreases.
+    number : ndarray of int (T,)
+        The number of the row: it comes out with its result.
+    time, dt : ndarray (T,)
+        The time, and that since the row of the same stream before.
+    probs : ndarray (T, H, K)
+        The observations, or the estimates.
+    weight : ndarray (T,) or (T, H)
+        The weights of observations.
     """
 
     stream: Ints
     number: Ints
-    probs: Floats
-    weight: Floats
+    time: Floats
     dt: Floats
+    probs: Array
+    weight: Floats
 
 
-class HeldRows(NamedTuple):
-    """What a `LagSmoother` knows of one stream.
+class HeldHead(NamedTuple):
+    """What a head of a stream needs to go on.
 
     Attributes
     ----------
-    state, held_from : ndarray (S,)
-        The filter's state after the last row, and before the first row held.
-    begun : bool
-        Whether the stream is longer than the lag.
-    rows : ndarray (H, 2 + 2 K)
+    state, before : ndarray (S,)
+        The filter's state after the last row, and, in double precision, before the first row held.
+    rows : ndarray (N, 2 + 2 K)
         Of each row held the step, the weight, the observation and the filter's estimate.
     """
 
     state: Array
-    held_from: Floats
-    begun: bool
+    before: Floats
     rows: Floats
 
 
-class LagSmoother:
-    """Smooth many streams block by block: each as by ``smooth(..., lag=lag)``, to the bit.
+class HeldRows(NamedTuple):
+    """The rows of a stream that wait for later ones.
 
-    Of each stream it holds the last `lag` rows or, at the beginning, one more.
+    Attributes
+    ----------
+    number, time : ndarray (N,)
+        Of the rows held: the last `lag` rows, or one more while the stream is not longer.
+    begun : bool
+        Whether the stream is longer than the lag.
+    heads : tuple of HeldHead
+    """
+
+    number: Ints
+    time: Floats
+    begun: bool
+    heads: tuple[HeldHead, ...]
+
+
+class LagStage:
+    """Smooths the rows of many streams: each as ``smooth(..., lag=lag)`` does, to the bit.
+
+    The rows of one call may be any part of the streams, in any number of pieces.
 
     Parameters
     ----------
-    filter : DirichletFilter or StickyFilter
+    filter : DirichletFilter, StickyFilter or MultiLabelFilter
         Its settings, and the state of each stream before its first row.
-    lag : int
-        How many later rows each result uses; 1 or more.
+    lag : int, optional
+        How many later rows each row uses; None for all of them.
     """
 
-    def __init__(self, filter: DirichletFilter | StickyFilter, lag: int) -> None:  # noqa: A002
-        self._filter, self._temperature, self._lag = untempered(filter), filter.temperature, lag
-        self._double, self._runner = in_double(self._filter), StreamRunner(self._filter)
-        self._start = pack_state(filter.state, filter.dtype)
-        self._states = np.tile(self._start, (0, 1))  # after the last row of each stream
-        self._held_from = self._states.astype(np.float64)  # before the first row held
-        self._begun = np.zeros(0, bool)
-        none, K = np.empty(0, np.intp), len(filter.classes)
-        self._held = Block(none, none, np.empty((0, K)), np.empty(0), np.empty(0))
-        self._forward = np.empty((0, K), filter.dtype)  # of the rows held
-
-    def __len__(self) -> int:
-        """Return for how many streams there is room."""
-        return len(self._states)
+    def __init__(self, filter: Smoother, lag: int | None) -> None:  # noqa: A002
+        heads: Any = getattr(filter, "filters", (filter,))
+        self._heads = [_Head(one, ALL if lag is None else lag) for one in heads]
+        self._lag = ALL if lag is None else lag
+        self._start = HeldRows(
+            np.empty(0, np.intp), np.empty(0), False, tuple(head.start for head in self._heads)
+        )
 
     @property
-    def lanes(self) -> list[LagSmoother]:
-        """What smooths each of several labels; itself, where the classes exclude each other."""
-        return [self]
+    def shape(self) -> tuple[int, int, int]:
+        """The shape of no rows, (0, H, K)."""
+        return 0, len(self._heads), self._heads[0].classes
 
-    def restore(self, streams: Sequence[HeldRows]) -> None:
-        """Go on with streams, numbered from 0, and their rows; there are none before."""
-        self._states = np.array([held.state for held in streams], self._filter.dtype)
-        self._held_from = np.array([held.held_from for held in streams], np.float64)
-        self._begun = np.array([held.begun for held in streams], bool)
-        stream = np.repeat(np.arange(len(streams)), [len(held.rows) for held in streams])
-        rows, K = np.concatenate([held.rows for held in streams]), len(self._filter.classes)
-        probs, forward = rows[:, 2 : 2 + K], rows[:, 2 + K :]
-        self._held = Block(stream, np.arange(len(stream)), probs, rows[:, 1], rows[:, 0])
-        self._forward = forward.astype(self._filter.dtype)
+    def start(self) -> HeldRows:
+        """Return the state of a new stream."""
+        return self._start
 
-    def held(self) -> tuple[list[HeldRows], list[Ints]]:
-        """Return what is known of each stream, and the numbers of its rows held."""
-        stream, number, probs, weight, dt = self._held
-        order = stable_argsort(stream)
-        cuts = np.cumsum(np.bincount(stream, minlength=len(self)))[:-1]
-        rows = np.column_stack([dt, weight, probs, self._forward])[order]
-        known = zip(self._states, self._held_from, self._begun.tolist(), strict=True)
-        parts = zip(known, np.split(rows, cuts), strict=True)
-        return [HeldRows(*of, part) for of, part in parts], np.split(number[order], cuts)
+    def run(
+        self, states: Sequence[HeldRows], rows: GroupedRows, over: Bools
+    ) -> tuple[list[HeldRows], GroupedRows]:
+        """Take rows of streams: their states, and the rows that are complete, smoothed.
 
-    def next_row(
-        self, held: Sequence[HeldRows], probs: Floats, weight: float, dt: float
-    ) -> tuple[list[HeldRows], Array]:
-        """Take one row of a stream by itself; return what is held then, and complete results.
-
-        It equals `push` of a block of one row, and is faster. What this smoother holds stays.
+        The streams that are `over` have no later rows: all of theirs are complete.
         """
-        [(state, before, begun, earlier)] = held
-        dtype, K, before = self._filter.dtype, len(probs), before[None].copy()
-        rows = np.empty((len(earlier) + 1, 2 + 2 * K))
-        rows[:-1], rows[-1, 0], rows[-1, 1], rows[-1, 2 : 2 + K] = earlier, dt, weight, probs
+        if not len(states):
+            return [], rows
+        held = np.array([len(state.time) for state in states], np.intp)
+        owner = np.concatenate([np.repeat(np.arange(len(states)), held), rows.stream])
+        order = stable_argsort(owner) if held.any() else slice(None)
+        owner = owner[order]
+        number = np.concatenate([*(state.number for state in states), rows.number])[order]
+        time = np.concatenate([*(state.time for state in states), rows.time])[order]
+        totals = np.bincount(owner, minlength=len(states))
+        begun = np.array([state.begun for state in states], bool) | (totals > self._lag + 1)
+        complete = np.where(begun, np.maximum(totals - self._lag, 0), 0)
+        complete[over] = totals[over]
+        rank = np.arange(len(owner)) - np.repeat(np.cumsum(totals) - totals, totals)
+        done = rank < np.repeat(complete, totals)
+        counts = _Counts(owner, order, totals, complete, begun, done)
+        after, smoothed = [], []
+        for i, head in enumerate(self._heads):
+            weight = rows.weight[:, i] if rows.weight.ndim == 2 else rows.weight
+            new = rows.dt, weight, rows.probs[:, i]
+            states_after, results = head.run([state.heads[i] for state in states], new, counts)
+            after.append(states_after)
+            smoothed.append(results)
+        cuts = np.cumsum(totals - complete)[:-1]
+        waiting = zip(
+            np.split(number[~done], cuts), np.split(time[~done], cuts), begun.tolist(),
+            zip(*after, strict=True), strict=True,
+        )  # fmt: skip
+        complete_rows = GroupedRows(
+            owner[done], number[done], time[done], np.empty(0), np.stack(smoothed, 1), np.empty(0)
+        )
+        return [HeldRows(*parts) for parts in waiting], complete_rows
+
+    def update(
+        self, state: HeldRows, time: float, probs: Array, weight: Any, dt: float
+    ) -> tuple[HeldRows, Floats, Array]:
+        """Take one row, (H, K), of a stream: its state, and times and results of complete rows.
+
+        It equals `run` of one row, and is faster.
+        """
+        count = len(state.time) + 1
+        begun = state.begun or count > self._lag + 1
+        done = max(count - self._lag, 0) if begun else 0
+        times = np.append(state.time, time)
+        heads, results = [], []
+        weights = np.broadcast_to(weight, len(self._heads))
+        for head, held, row, w in zip(self._heads, state.heads, probs, weights, strict=True):
+            later, smoothed = head.update(held, row, w, dt, done)
+            heads.append(later)
+            results.append(smoothed)
+        number = np.zeros(count - done, np.intp)
+        after = HeldRows(number, times[done:], begun, tuple(heads))
+        return after, times[:done], np.stack(results, 1)
+
+    def pack(self, state: HeldRows) -> bytes:
+        """Return the state of a stream as bytes.
+
+        First come two whole numbers of 8 bytes: how many rows are held, and 1 where the stream is
+        longer than the lag; then numbers in double precision: the times of the rows, and for each
+        head the two states and the rows.
+        """
+        numbers = [state.time, *(part.ravel() for head in state.heads for part in head)]
+        counts = _COUNTS.pack(len(state.time), state.begun)
+        return counts + np.concatenate(numbers).astype("<f8", copy=False).tobytes()
+
+    def unpack(self, data: bytes) -> tuple[HeldRows, bytes]:
+        """Return the state that bytes begin with, checked, and the bytes after it."""
+        count, begun = _COUNTS.unpack_from(data) if len(data) >= _COUNTS.size else (len(data), 0)
+        size = count + sum(2 * len(h.start.state) + count * h.width for h in self._heads)
+        end = _COUNTS.size + 8 * size
+        if end > len(data) or begun > 1:
+            raise ValueError("the state of its events is cut off")
+        numbers = np.frombuffer(data, "<f8", size, _COUNTS.size)
+        time, heads, at = numbers[:count], [], count
+        valid = bool((np.diff(time) >= 0).all() and np.isfinite(time).all())
+        valid &= (self._lag if begun else 0) <= count <= self._lag + (not begun)
+        for head in self._heads:
+            states = len(head.start.state)
+            rows = numbers[at + 2 * states : at + 2 * states + count * head.width]
+            after, before = numbers[at : at + states], numbers[at + states : at + 2 * states]
+            own = HeldHead(head.typed(after), before, rows.reshape(count, head.width))
+            at += 2 * states + count * head.width
+            valid = valid and head.is_valid(own)
+            heads.append(own)
+        if not valid:
+            raise ValueError("the rows held for a lag are no rows")
+        number = np.zeros(count, np.intp)
+        return HeldRows(number, time, begun == 1, tuple(heads)), data[end:]
+
+
+_Columns = tuple[Array, Array, Array]
+"""Step, weight and observation of rows, (T,), (T,), (T, K)."""
+
+
+class _Counts(NamedTuple):
+    """The rows held and the new ones together, (T,), grouped by stream (N,)."""
+
+    owner: Ints
+    order: Any
+    """Of the rows held, one stream after the other, and then the new ones."""
+    totals: Ints
+    complete: Ints
+    begun: Bools
+    done: Bools
+
+
+class _Head:
+    """Smooths one head of streams."""
+
+    def __init__(self, filter: Any, lag: int) -> None:  # noqa: A002
+        check_smoother(filter)
+        self._filter, self._temperature, self._lag = untempered(filter), filter.temperature, lag
+        self._double, self._runner = in_double(self._filter), StreamRunner(self._filter)
+        state = pack_state(filter.state, filter.dtype)
+        self.classes = self._K = len(filter.classes)
+        self.width = 2 + 2 * self._K
+        self.start = HeldHead(state, state.astype(np.float64), np.empty((0, self.width)))
+
+    def typed(self, numbers: Floats) -> Array:
+        """Return numbers in the precision of the filter."""
+        return numbers.astype(self._filter.dtype)
+
+    def run(
+        self, held: Sequence[HeldHead], new: _Columns, counts: _Counts
+    ) -> tuple[list[HeldHead], Array]:
+        """Take the new rows: the states after them, and the results of complete rows."""
+        K, order, done = self._K, counts.order, counts.done
+        states = np.array([one.state for one in held], self._filter.dtype)
+        before = np.array([one.before for one in held], np.float64)
+        after, forward = self._filtered(states, new, held, counts)
+        if len(forward) < len(done):  # some rows were held
+            waiting = np.concatenate([one.rows for one in held])
+            parts = waiting[:, 0], waiting[:, 1], waiting[:, 2 : 2 + K], waiting[:, 2 + K :]
+            joined = zip(parts, (*new, forward), strict=True)
+            dt, weight, probs, forward = (np.concatenate(both)[order] for both in joined)
+            forward = self.typed(forward)
+        else:
+            dt, weight, probs = new
+        results = self._smoothed(dt, weight, probs, forward, before, counts)
+        left = np.column_stack([column[~done] for column in (dt, weight, probs, forward)])
+        cuts = np.cumsum(counts.totals - counts.complete)[:-1]
+        rows = zip(after, before, np.split(left, cuts), strict=True)
+        return [HeldHead(*parts) for parts in rows], self._tempered(results)
+
+    def _filtered(
+        self, states: Array, new: _Columns, held: Sequence[HeldHead], counts: _Counts
+    ) -> tuple[Array, Array]:
+        """Return the states after the new rows, and the filter's estimates of these.
+
+        A Dirichlet filter needs none of them where a stream is smoothed to its end.
+        """
+        fresh = counts.totals - np.array([len(one.rows) for one in held], np.intp)
+        dtype = self._filter.dtype
+        dt, weight, probs = (np.ascontiguousarray(column, dtype) for column in new)
+        estimates = np.empty(probs.shape, dtype)
+        needed = (counts.totals == 1) | (counts.complete < counts.totals)
+        needed = (fresh > 0) & (needed | isinstance(self._filter, StickyFilter))
+        some = np.flatnonzero(needed)
+        if len(some) < len(needed):
+            _core.check_rows(self._K, probs, weight, dt)
+        if not some.size:
+            return states, estimates
+        order = np.flatnonzero(np.repeat(needed, fresh))
+        observed = StreamRows(probs, weight, dt, order, fresh[some], some)
+        after = states.copy()
+        after[some] = self._runner.run(states, observed, estimates, threads=1)
+        return after, estimates
+
+    def _smoothed(
+        self,
+        dt: Floats,
+        weight: Floats,
+        probs: Floats,
+        forward: Array,
+        before: Floats,
+        counts: _Counts,
+    ) -> Array:
+        """Return the results of complete rows; a short stream is smoothed as a whole.
+
+        `before` follows: it is the state before the first row that is still held.
+        """
+        owner, _, totals, complete, begun, done = counts
+        results, place = forward[done], np.cumsum(done) - 1
+        weight = np.where(np.isnan(probs[:, 0]), 0.0, weight)
+        for streams, ahead in ((begun, self._lag), (~begun & (totals > 1), None)):
+            chosen = streams & (complete > 0)
+            at = np.flatnonzero(chosen[owner])
+            if not at.size:
+                continue
+            columns: _Columns = (probs, weight, dt)
+            if at.size < len(probs):
+                columns = probs[at], weight[at], dt[at]
+            sizes, targets = totals[chosen], np.flatnonzero(done[at])
+            if isinstance(self._filter, StickyFilter):
+                ends = np.repeat(np.cumsum(sizes), sizes)
+                estimates = forward[at[targets]]
+                smoothed = sticky_rows(self._double, estimates, *columns, ahead, ends, targets)
+            else:
+                states = before[chosen]
+                smoothed = dirichlet_rows(
+                    self._double, states, *columns, ahead, sizes, complete[chosen]
+                )
+                before[chosen] = states
+            results[place[at[targets]]] = smoothed
+        return results
+
+    def update(
+        self, held: HeldHead, probs: Array, weight: float, dt: float, done: int
+    ) -> tuple[HeldHead, Array]:
+        """Take one row, (K,): what is held then, and the results of the first `done` rows."""
+        K, before, dtype = self._K, held.before, self._filter.dtype
+        rows = np.empty((len(held.rows) + 1, self.width))
+        rows[:-1], rows[-1, 0], rows[-1, 1], rows[-1, 2 : 2 + K] = held.rows, dt, weight, probs
         row = rows[-1:, : 2 + K].astype(dtype)
         observed = StreamRows(row[:, 2:], row[:, 1], row[:, 0])
         estimate = np.empty((1, K), dtype)
-        [after] = self._runner.run(state.astype(dtype)[None], observed, estimate, threads=1)
+        [after] = self._runner.run(held.state[None], observed, estimate, threads=1)
         rows[-1:, 2 + K :] = estimate
-        begun = begun or len(rows) > self._lag + 1
-        done = len(rows) - self._lag if begun else 0
         results = rows[:done, 2 + K :]
         if done:
             s, steps = rows[:, 2 : 2 + K], rows[:, 0]
@@ -149,136 +353,38 @@ class LagSmoother:
             if isinstance(self._filter, StickyFilter):
                 results = sticky_rows(self._double, results, s, weights, steps, self._lag)
             else:
-                counts = np.array([len(rows)]), np.array([done])
-                results = dirichlet_rows(
-                    self._double, before, s, weights, steps, self._lag, *counts
-                )
-        return [HeldRows(after, before[0], begun, rows[done:])], self._tempered(results)
-
-    def push(self, block: Block, ended: Ints) -> tuple[Ints, Array]:
-        """Take more rows, grouped by stream; return the numbers of complete ones, and results.
-
-        After its rows here, if any, each stream of `ended` has no more: its number is free for
-        another stream.
-        """
-        forward = self._filtered(block)
-        present = np.union1d(block.stream, ended)
-        code = np.full(len(self._states), -1)
-        code[present] = np.arange(len(present))
-        mine = code[self._held.stream] >= 0
-        rows = [np.concatenate([a[mine], b]) for a, b in zip(self._held, block, strict=True)]
-        order = stable_argsort(code[rows[0]])
-        whole = Block(*(column[order] for column in rows))
-        forward = np.concatenate([self._forward[mine], forward])[order]
-        done, lagged = self._complete(present, code[whole.stream], np.isin(present, ended))
-        results = self._smoothed(whole, forward, present, done, lagged)
-        for_later = zip(self._held, whole, strict=True)
-        self._held = Block(*(np.concatenate([a[~mine], b[~done]]) for a, b in for_later))
-        self._forward = np.concatenate([self._forward[~mine], forward[~done]])
-        self._states[ended] = self._held_from[ended] = self._start
-        self._begun[ended] = False
-        return whole.number[done], self._tempered(results)
+                states, sizes = before[None].copy(), (np.array([len(rows)]), np.array([done]))
+                results = dirichlet_rows(self._double, states, s, weights, steps, self._lag, *sizes)
+                [before] = states
+        return HeldHead(after, before, rows[done:]), self._tempered(results)
 
     def _tempered(self, results: Array) -> Array:
         results = results.astype(self._filter.dtype, copy=False)
         return results if self._temperature == 1 else _core.temper(results, self._temperature)
 
-    def _filtered(self, block: Block) -> Array:
-        """Run the filter over the rows of each stream."""
-        if not len(block.stream):
-            return np.empty(block.probs.shape, self._filter.dtype)
-        known, count = len(self._states), int(block.stream.max(initial=-1)) + 1
-        if count > known:
-            new = np.tile(self._start, (count - known, 1))
-            self._states = np.concatenate([self._states, new])
-            self._held_from = np.concatenate([self._held_from, new])
-            self._begun = np.concatenate([self._begun, np.zeros(count - known, bool)])
-        streams, first = np.unique(block.stream, return_index=True)
-        streams = block.stream[np.sort(first)]  # in the order of the block
-        counts = np.diff(np.append(np.sort(first), len(block.stream)))
-        dtype = self._filter.dtype
-        s, w, t = (x.astype(dtype, copy=False) for x in (block.probs, block.weight, block.dt))
-        out = np.empty(s.shape, dtype)
-        rows = StreamRows(s, w, t, counts=counts, slots=streams)
-        after = self._runner.run(self._states, rows, out, threads=1)
-        self._states[streams] = after
-        return out
-
-    def _complete(self, present: Ints, codes: Ints, ended: Bools) -> tuple[Bools, Bools]:
-        """Return which rows are complete, and which streams are longer than the lag."""
-        totals = np.bincount(codes, minlength=len(present))
-        begun = self._begun[present] | (totals > self._lag + 1)
-        self._begun[present] = begun
-        counts = np.where(ended, totals, np.where(begun, np.maximum(totals - self._lag, 0), 0))
-        rank = np.arange(len(codes)) - np.repeat(np.cumsum(totals) - totals, totals)
-        return rank < counts[codes], begun
-
-    def _smoothed(
-        self, block: Block, forward: Array, present: Ints, done: Bools, lagged: Bools
-    ) -> Array:
-        """Return the results of the rows that are done; a short stream is smoothed as a whole."""
-        results = forward[done]
-        codes = np.searchsorted(present, block.stream)
-        totals, complete = (np.bincount(c, minlength=len(present)) for c in (codes, codes[done]))
-        place = np.cumsum(done) - 1
-        for streams, ahead in ((lagged, self._lag), (~lagged & (totals > 1), None)):
-            chosen = streams & (complete > 0)
-            rows = np.flatnonzero(chosen[codes])
-            if not rows.size:
-                continue
-            s, dt, counts = block.probs[rows], block.dt[rows], totals[chosen]
-            weight = np.where(np.isnan(s[:, 0]), 0.0, block.weight[rows])
-            targets = np.flatnonzero(done[rows])
-            at = rows[targets]
-            if isinstance(self._filter, StickyFilter):
-                ends = np.repeat(np.cumsum(counts), counts)
-                smoothed = sticky_rows(
-                    self._double, forward[at], s, weight, dt, ahead, ends, targets
-                )
-            else:
-                states = self._held_from[present[chosen]]
-                smoothed = dirichlet_rows(
-                    self._double, states, s, weight, dt, ahead, counts, complete[chosen]
-                )
-                self._held_from[present[chosen]] = states
-            results[place[at]] = smoothed
-        return results
+    def is_valid(self, held: HeldHead) -> bool:
+        """Return whether numbers are states of the filter and rows that it takes."""
+        rows, K = held.rows, self._K
+        dt, weight, missing = rows[:, 0], rows[:, 1], np.isnan(rows[:, 2 : 2 + K]).all(axis=1)
+        valid = np.isfinite(dt).all() and (dt >= 0).all()
+        valid &= ((weight >= 0) & (weight <= 1)).all()
+        valid &= _are_probabilities(rows[~missing, 2 : 2 + K])
+        valid &= _are_probabilities(rows[:, 2 + K :])
+        if valid:
+            for numbers in (held.state, held.before):
+                self._runner.check_states(numbers.astype(self._filter.dtype)[None])
+        return bool(valid)
 
 
-class LabelLagSmoother:
-    """Smooth several labels at once block by block, each label by a `LagSmoother` of its own."""
+def _are_probabilities(rows: Floats) -> bool:
+    """Return whether all rows are probabilities, as near as a filter takes them."""
+    return bool((rows >= 0).all() and (abs(rows.sum(axis=1) - 1) <= MAX_OFF).all())
 
-    def __init__(self, filter: MultiLabelFilter, lag: int) -> None:  # noqa: A002
-        self.lanes = [LagSmoother(one, lag) for one in filter.filters]
-        self._dtype = filter.dtype
 
-    def __len__(self) -> int:
-        """Return for how many streams there is room."""
-        return len(self.lanes[0])
-
-    def push(self, block: Block, ended: Ints) -> tuple[Ints, Array]:
-        """Take more rows, (T, L) or (T, L, 2); see `LagSmoother.push`."""
-        s = np.asarray(block.probs, self._dtype)
-        both = s if s.ndim == 3 else pairs(s)
-        each = block.weight.ndim == 2
-        found = []
-        for i, lane in enumerate(self.lanes):
-            weight = np.ascontiguousarray(block.weight[:, i]) if each else block.weight
-            probs = np.ascontiguousarray(both[:, i])
-            number, results = lane.push(block._replace(probs=probs, weight=weight), ended)
-            found.append(results[:, 1])
-        return number, np.stack(found, axis=1)
-
-    def next_row(
-        self, held: Sequence[HeldRows], probs: Floats, weight: Any, dt: float
-    ) -> tuple[list[HeldRows], Array]:
-        """Take one row, (L,) or (L, 2), of a stream by itself; see `LagSmoother.next_row`."""
-        s = np.asarray(probs, self._dtype)
-        both = s if s.ndim == 2 else pairs(s)
-        later, found = [], []
-        each = zip(self.lanes, held, both, np.broadcast_to(weight, len(both)), strict=True)
-        for lane, known, row, w in each:
-            after, results = lane.next_row([known], row, w, dt)
-            later += after
-            found.append(results[:, 1])
-        return later, np.stack(found, axis=1)
+def checked_lag(lag: int) -> int:
+    """Return the lag of live events: one row or more."""
+    ahead = check_lag(lag)
+    if not ahead:
+        remedy = "leave it out, to decide on filtered rows"
+        raise ArgumentError("lag", lag, rule="it must be 1 row or more", remedy=remedy)
+    return ahead

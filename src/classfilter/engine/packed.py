@@ -2,8 +2,8 @@
 
 One byte is the version; then come the digest of the settings, 8 bytes; the time of the last row;
 the number of rows at that time, 2 bytes, and the hash of each, 8 bytes; and the numbers of the
-filter's state, as many as the filter has. All are little-endian. Where there are events, the rest
-is the state of the rule.
+filter's state, as many as the filter has. All are little-endian. The rest is what the stages after
+the filter know.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ class StreamRow(NamedTuple):
         The hash of each row at that time.
     numbers : ndarray (S,)
         The filter's state.
-    rule : bytes
-        The state of the rule for events; none without a rule.
+    later : bytes
+        What the stages after the filter know; none where there are none.
     """
 
     time: float
     ties: tuple[int, ...]
     numbers: Array
-    rule: bytes = b""
+    later: bytes = b""
 
 
 def pack(row: StreamRow, digest: bytes) -> bytes:
@@ -48,22 +48,22 @@ def pack(row: StreamRow, digest: bytes) -> bytes:
     ties = row.ties[-MAX_TIES:]
     head = _HEAD.pack(VERSION, digest, row.time, len(ties))
     numbers = row.numbers.astype(row.numbers.dtype.newbyteorder("<"), copy=False)
-    return head + struct.pack(f"<{len(ties)}q", *ties) + numbers.tobytes() + row.rule
+    return head + struct.pack(f"<{len(ties)}q", *ties) + numbers.tobytes() + row.later
 
 
 def unpack(
-    data: bytes, digest: bytes, like: Array, stream: Any, *, rule: bool = False
+    data: bytes, digest: bytes, like: Array, stream: Any, *, later: bool = False
 ) -> StreamRow:
     """Return what bytes hold of a stream, with as many numbers as `like`, or raise and say why not.
 
-    With `rule`, they hold the state of a rule, too.
+    With `later`, they hold the states of the stages after the filter, too.
 
     Examples
     --------
     >>> start = np.array([1.0, 1.0])
     >>> data = pack(StreamRow(5.0, (7,), np.array([2.0, 3.0])), b"settings")
     >>> len(data), unpack(data, b"settings", start, "ann")
-    (43, StreamRow(time=5.0, ties=(7,), numbers=array([2., 3.]), rule=b''))
+    (43, StreamRow(time=5.0, ties=(7,), numbers=array([2., 3.]), later=b''))
     >>> unpack(data, b"changed.", start, "ann")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     ValueError: the state of stream 'ann' was written with other settings ...
@@ -84,8 +84,8 @@ def unpack(
         )
     start = _HEAD.size + 8 * count
     end = start + like.nbytes
-    if (len(data) <= end) if rule else (len(data) != end):
-        wanted = f"more than {end}" if rule else str(end)
+    if (len(data) <= end) if later else (len(data) != end):
+        wanted = f"more than {end}" if later else str(end)
         raise ValueError(f"{whose} is damaged: it has {len(data)} bytes, not {wanted}; {REMEDY}")
     ties = tuple(struct.unpack_from(f"<{count}q", data, _HEAD.size))
     kind = like.dtype.newbyteorder("<")

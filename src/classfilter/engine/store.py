@@ -24,7 +24,8 @@ from numpy.lib.format import (
 from ..pipeline import Chain, differing, from_settings
 from ..support.atomic import atomic_write, check_regular
 from ..support.types import Array
-from .streams import Columns
+from .stages import Confirmed
+from .table import Columns
 
 VERSION = 1
 NAMES_AT_ONCE = 4096
@@ -65,7 +66,8 @@ class Saved(NamedTuple):
 def write(path: str | PathLike[str], saved: Saved) -> None:
     """Write a file; it appears complete or not at all, and only its owner can read it."""
     columns = saved.columns._asdict()
-    del columns["extra"], columns["events"]  # objects: what is needed of them is in `more`
+    for name in ("extra", "held", "events"):  # objects: what is needed of them is in `more`
+        del columns[name]
     arrays: dict[str, Any] = columns | saved.more
     with atomic_write(fspath(path), private=True) as file:
         np.savez(
@@ -151,8 +153,33 @@ def _columns(content: dict[str, Array], count: int) -> Columns:
             raise ValueError("its columns have unequal lengths")
     if np.isinf([times, seen, jumps]).any():
         raise ValueError("a time is not finite")
-    extra, events = np.full((2, count), None, object)
-    return Columns(np.ascontiguousarray(states), times, seen, jumps, extra, events)
+    extra, held, events = np.full((3, count), None, object)
+    return Columns(np.ascontiguousarray(states), times, seen, jumps, extra, held, events)
+
+
+def joined(parts: list[bytes]) -> dict[str, Array]:
+    """Return bytes of each stream as arrays, for a file."""
+    sizes = np.array([len(part) for part in parts], np.int64)
+    return {"later": np.frombuffer(b"".join(parts), np.uint8), "later_sizes": sizes}
+
+
+def split(arrays: dict[str, Array], count: int) -> Iterator[bytes]:
+    """Yield the bytes of each stream that `joined` made arrays of."""
+    sizes, data = arrays["later_sizes"], arrays["later"].tobytes()
+    if sizes.shape != (count,) or not (sizes > 0).all() or sizes.sum() != len(data):
+        raise ValueError("the states of its events do not fit its streams")
+    ends = np.cumsum(sizes).tolist()
+    for end, size in zip(ends, sizes.tolist(), strict=True):
+        yield data[end - size : end]
+
+
+def confirmed(event: Any, classes: range) -> Confirmed:
+    """Return an event of a file, or raise: of one of the classes, with times."""
+    k, *numbers, forced = event
+    if k not in classes or len(numbers) != 3:
+        raise ValueError("an event has no class, or no time")
+    start, end, probability = map(finite, numbers)
+    return int(k), start, end, probability, bool(forced)
 
 
 @contextmanager

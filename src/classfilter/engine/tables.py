@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 import numpy as np
 
 from ..errors import ArgumentError, RowError, names_keywords
-from ..filters import Filter, StreamRunner, check_lag, pack_state
+from ..filters import Filter, check_lag
 from ..inputs import (
     TEXT,
     Layout,
@@ -46,9 +46,8 @@ from ..support.atomic import atomic_write, check_not_input, syncing
 from ..support.imports import import_optional
 from ..support.types import Array, Weights
 from ..support.validation import class_order
-from .batch_smoother import BatchSmoother, smooth_rows
-from .rows import take_many
-from .streams import StreamTable
+from .engine import Engine
+from .lag import GroupedRows
 
 if TYPE_CHECKING:
     import polars as pl
@@ -59,58 +58,6 @@ class Filtered(NamedTuple):
 
     rows: int
     streams: int
-
-
-class BatchFilter:
-    """One state per stream; each table continues the streams of the tables before it.
-
-    Parameters
-    ----------
-    chain : Chain
-        The settings of all streams.
-    threads : int, optional
-        The number of threads; by default that of processors.
-
-    Examples
-    --------
-    >>> import polars as pl
-    >>> from classfilter import Chain, DirichletFilter
-    >>> from classfilter.inputs.frames import read_rows
-    >>> streams = BatchFilter(Chain(DirichletFilter(["rest", "move"])))
-    >>> for time in (0, 5):
-    ...     df = pl.DataFrame({"time": [time], "p_rest": [0.9], "p_move": [0.1]})
-    ...     P = streams.run(read_rows(df))
-    >>> len(streams)
-    1
-    """
-
-    def __init__(self, chain: Chain, threads: int | None = None) -> None:
-        if threads is not None and threads < 1:
-            raise ValueError(f"threads is {threads}; it must be at least 1")
-        self._chain, self._threads = chain, threads
-        fresh = chain.filter()
-        self._runner = StreamRunner(fresh)
-        self._table = StreamTable(pack_state(fresh.state, fresh.probs.dtype))
-
-    def __len__(self) -> int:
-        """Return the number of streams so far."""
-        return len(self._table)
-
-    def run(self, rows: Rows) -> Array:
-        """Filter some rows, (T, K), in the filter's order of classes.
-
-        At an error nothing changes.
-        """
-        observed = self._chain.observe_rows(
-            rows.factorized_sources, rows.probs, rows.one_hot, rows.classes
-        )
-        taken = take_many(self._table, self._runner, rows, observed, threads=self._threads)
-        return taken.estimates
-
-    def keep(self, stream: Any) -> None:
-        """Forget all streams but one: where they come one after the other, the last."""
-        for name in [name for name in self._table.slots if name != stream]:
-            self._table.forget(name)
 
 
 def filter_file(
@@ -265,6 +212,78 @@ def filter_to(
     return Filtered(done, len(streams))
 
 
+class Parts:
+    """The results of the parts of a file or of a stream of tables, each as soon as it is complete.
+
+    Parameters
+    ----------
+    chain : Chain
+        The settings.
+    lag : int, optional
+        How many later rows each result uses; 0 filters, None uses all of them.
+    threads : int, optional
+        The number of threads; by default that of processors.
+    """
+
+    def __init__(self, chain: Chain, lag: int | None = 0, threads: int | None = None) -> None:
+        if lag == 0:
+            self.engine = Engine(chain, threads=threads)
+        else:
+            self.engine = Engine(None, smoother=chain, lag=lag)
+        self._filters, self._dtype, self._classes = lag == 0, chain._dtype, len(chain.classes)
+        self._waiting: deque[_Part] = deque()
+        self._rows = 0
+
+    def push(self, rows: Rows, over: Collection[Any] = ()) -> list[Array]:
+        """Take a part; return the results of those complete now, (T, K), in order.
+
+        The streams that are `over` have no rows in later parts.
+        """
+        part = _Part(self._rows, np.empty((len(rows), self._classes), self._dtype))
+        self._rows += len(rows)
+        taken = self.engine.take(rows, over=over)
+        if self._filters:
+            return [taken.estimates]
+        self._waiting.append(part)
+        return self._completed(taken.rows)
+
+    def finish(self, streams: Collection[Any]) -> list[Array]:
+        """End streams; return the results of the parts that are complete now."""
+        return self._completed(self.engine.finish(streams)) if streams else []
+
+    def _completed(self, smoothed: GroupedRows) -> list[Array]:
+        for part in self._waiting:
+            part.put(smoothed)
+        complete = []
+        while self._waiting and not self._waiting[0].missing:
+            complete.append(self._waiting.popleft().results)
+        return complete
+
+
+class _Part:
+    """The results of a part, as far as they are known."""
+
+    def __init__(self, first: int, results: Array) -> None:
+        self.first, self.results, self.missing = first, results, len(results)
+
+    def put(self, smoothed: GroupedRows) -> None:
+        """Take the results of the rows that are of this part."""
+        place = smoothed.number - self.first
+        own = (place >= 0) & (place < len(self.results))
+        self.results[place[own]] = smoothed.probs[own]
+        self.missing -= int(own.sum())
+
+
+def smooth_rows(chain: Chain, rows: Rows, lag: int | None = None) -> Array:
+    """Smooth every stream of some rows separately, (T, K), in the filter's order of classes."""
+    [results] = (
+        Parts(chain, lag).push(rows, rows.streams)
+        if len(rows)
+        else [np.empty((0, len(chain.classes)), chain._dtype)]
+    )
+    return results
+
+
 def _batch(
     file: TableFile, chain: Chain, lag: int | None, threads: int | None
 ) -> Callable[[Rows], list[Array]]:
@@ -272,12 +291,20 @@ def _batch(
 
     A table is complete once the later rows that it needs are there.
     """
+    parts = Parts(chain, lag, threads)
     if lag == 0:
-        batch = BatchFilter(chain, threads)
-        return lambda rows: [batch.run(rows)]
+        return parts.push
     if lag is None or file.format.sort:
-        return lambda rows: [smooth_rows(chain, rows, lag=lag)]
-    return BatchSmoother(chain, lag, file.stream_rows).push
+        return lambda rows: parts.push(rows, rows.streams)
+    left = dict(file.stream_rows)
+
+    def push(rows: Rows) -> list[Array]:
+        counts = np.bincount(rows.stream, minlength=len(rows.streams)).tolist()
+        for name, count in zip(rows.streams, counts, strict=True):
+            left[name] -= count
+        return parts.push(rows, {name for name in rows.streams if not left[name]})
+
+    return push
 
 
 def _with_numbers(df: pl.DataFrame, layout: Layout) -> pl.DataFrame:
@@ -341,7 +368,7 @@ def filter_table(
     """
     chain = Chain.of(filter, beta=beta, channel=channel)
     with rows_for(rows, chain) as read:
-        return with_results(read.frame, read.classes, chain, BatchFilter(chain).run(read))
+        return with_results(read.frame, read.classes, chain, Engine(chain).take(read).estimates)
 
 
 @names_keywords

@@ -2,29 +2,137 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
-from typing import Any
+import math
+from collections.abc import Hashable, Iterable, Sequence
+from os import PathLike, fspath
+from threading import Lock
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import _core
 from ..errors import ArgumentError
-from ..events import EventRule
-from ..filters import Filter
-from ..inputs import one_row, prediction
-from ..pipeline import MAX_SOURCES, Chain, Channels
+from ..events import Event, EventRule, Events
+from ..filters import Filter, unpack_state
+from ..inputs import (
+    LARGEST_SECONDS,
+    Rows,
+    Spelling,
+    TimeScale,
+    one_row,
+    parse_timestamp,
+    per_second,
+    prediction,
+    predictions,
+    read_times,
+    seconds,
+)
+from ..pipeline import DEFAULT_SOURCE, MAX_SOURCES, Chain, Channels
 from ..policy import Policy
-from ..support.types import Array, Confidence, Duration, Weights
-from .calls import calls_after
-from .health import classes_before, classes_of
-from .held_streams import HeldStreams
-from .live_events import Known, RowSeen
-from .rows import Taken, take_many, take_rows
-from .streams import JumpError
+from ..support.atomic import remove_drafts
+from ..support.types import Array, Confidence, Duration, Floats, Weights, is_number
+from ..support.validation import factorize
+from . import store
+from .decide import event_of
+from .engine import Engine, update_stream_of
+from .health import Health, SourceCounts, classes_before, classes_of
+from .lag import checked_lag
+from .table import JumpError
 
 
-class Tracker(HeldStreams):
+class TimeUnit:
+    """Turns times into seconds, and warns, once, if streams begin with times of another unit.
+
+    Parameters
+    ----------
+    name : {"s", "ms", "us", "ns"}, optional
+        What numbers count; None leaves them as they are.
+
+    Attributes
+    ----------
+    as_it_is : type or None
+        A time of this type needs no conversion.
+    """
+
+    def __init__(self, name: str | None) -> None:
+        self.name, self._factor = name, per_second(name)
+        self.as_it_is = float if self._factor == 1 else None
+        self.warned = False
+
+    def seconds(self, time: Any) -> float:
+        """Return one time as a number; NaN if it is missing."""
+        try:
+            if is_number(time):
+                return float(time) / self._factor
+            if isinstance(time, np.generic) and time.dtype.kind in "mM":
+                return math.nan if np.isnat(time) else float(seconds(np.array([time]))[0])
+            at = parse_timestamp(time, self._factor)
+        except OverflowError:
+            at = None
+        if at is None:
+            remedy = "give a number, a datetime, or ISO 8601 text with a zone"
+            raise ArgumentError("time", time, remedy=remedy)
+        return at
+
+    def look_at(self, time: Any, at: float) -> None:
+        """Look at the time of a row that begins a stream, as it was given and in seconds."""
+        if LARGEST_SECONDS < abs(at) < math.inf and is_number(time):
+            self.look(np.array([at]))
+
+    def look(self, times: Floats) -> None:
+        """Look at numbers with which streams begin."""
+        if not self.warned:
+            scale = TimeScale(self.name)
+            scale.see(times)
+            self.warned = scale.finding() is not None
+            scale.warn()
+
+
+def take_rows(
+    streams: Sequence[Hashable] | Array,
+    times: Any,
+    sources: ArrayLike | str | None,
+    probs: Any,
+    classes: tuple[str, ...],
+    confidence: Confidence | None = None,
+    unit: str | None = None,
+    *,
+    independent: bool = False,
+) -> tuple[Rows, list[Any]]:
+    """Return rows of streams, checked, and the name of the stream of each."""
+    if streams is None:
+        remedy = "let a tracker give each object an id first: without one, tracker_id is None"
+        raise ArgumentError("streams", None, rule="every row needs the name of its stream",
+                            remedy=remedy)  # fmt: skip
+    names: list[Any] = streams.tolist() if hasattr(streams, "tolist") else list(streams)
+    one_time = isinstance(times, str) or np.ndim(times) == 0
+    t, kind = read_times([times] * len(names) if one_time else times, unit)
+    if sources is None or isinstance(sources, str):
+        sources = [sources or DEFAULT_SOURCE] * len(names)
+    cells = [DEFAULT_SOURCE if name is None else str(name) for name in np.asarray(sources, object)]
+    outputs = predictions(probs, classes, confidence, independent=independent)
+    counts = {"times": len(t), "sources": len(cells), "probs": len(outputs.one_hot)}
+    for label, count in counts.items():
+        if count != len(names):
+            raise ValueError(f"{label} has {count} rows, streams {len(names)}; give one per row")
+    stream, source = factorize(names), factorize(cells)
+    rows = Rows(
+        time=t,
+        stream=stream.codes,
+        streams=tuple(stream.categories),
+        source=source.codes,
+        sources=tuple(source.categories),
+        probs=outputs.probs,
+        one_hot=outputs.one_hot,
+        classes=classes,
+        independent=independent,
+        time_kind=kind,
+    )
+    return rows, names
+
+
+class Tracker:
     """One filter per stream, for any number of streams that come and go.
 
     Each row (stream, time, source, prediction) gives the estimate of its stream. It equals a filter
@@ -106,6 +214,30 @@ class Tracker(HeldStreams):
             max_jump=max_jump,
         )
 
+    def _use(self, chain: Chain, unit: str | None, lag: int | None = None, **limits: Any) -> None:
+        self._chain, self._independent, self._lag = chain, chain.independent, lag
+        self._names = chain._names
+        smoother = None if lag is None else chain.smoother
+        rule = chain.rule if smoother is None else smoother.rule
+        self._engine = Engine(
+            chain, smoother=smoother, lag=None if lag is None else checked_lag(lag),
+            rule=rule, policy=chain.policy, **limits,
+        )  # fmt: skip
+        self._unit, self._spelling = TimeUnit(unit), Spelling()
+        self._as_it_is = self._unit.as_it_is
+        self._reader: Filter = chain.filter()
+        self._table = self._engine.table
+        self._slots, self._lock = self._table.slots, self._table.lock
+        self._watches_times, self._drops = self._table.watches_times, self._table.drops
+        self._counts = SourceCounts(chain)
+        self._known: dict[str, tuple[str, float, Any, int]] = {}
+        self._update_stream = update_stream_of(chain.filter(), self._counts)
+        # One call into C takes a row and decides its events, unless more stages take it.
+        self._whole = chain.policy is None and lag is None
+        rules = self._engine.stages.rule
+        self._rule = None if rules is None else rules.core
+        self._saving = Lock()
+
     def update(
         self,
         stream: Hashable,
@@ -144,7 +276,7 @@ class Tracker(HeldStreams):
         kind, given = type(probs), probs
         if (kind is not list and kind is not np.ndarray) or confidence is not None:
             how = {"certain": logarithms is not None, "independent": self._independent}
-            probs = prediction(probs, self._chain._names, confidence, **how)
+            probs = prediction(probs, self._names, confidence, **how)
         table = self._table
         with self._lock:
             slot = self._slots.get(stream)
@@ -155,29 +287,25 @@ class Tracker(HeldStreams):
                 place = self._place(stream, time, at, probs)
             else:
                 place = slot
-            if self._notes:
+            if not self._whole or (place != slot and slot is not None):
                 row = source, given, confidence
-                return self._update_and_note(stream, place, at, source, probs, row)
-            columns, live = table.columns, self._live
+                return self._update_in_stages(stream, place, at, source, probs, row)
+            columns = table.columns
             try:
-                if live is None:
+                if self._rule is None:
                     estimate = self._update_stream(
                         columns[0], columns[1], place, probs, beta, at, logarithms,
                         self._counts.numbers, number,
                     )  # fmt: skip
                 else:
-                    if place != slot and slot is not None:
-                        columns.events[place] = live.anew(columns.events[slot])
-                    estimate = live.update_stream(
-                        self._update_stream, columns[5], live.waiting, stream,
+                    estimate = self._rule.update_stream(
+                        self._update_stream, columns[6], table.confirmed, stream,
                         columns[0], columns[1], place, probs, beta, at, logarithms,
                         self._counts.numbers, number,
                     )  # fmt: skip
             except BaseException:
                 if place != slot:
                     table.release([place])
-                elif live is not None:  # a signal's handler may have raised after the row
-                    live.waiting[stream] = None
                 raise
             if estimate is None:
                 raise table.time_error(stream, place, at)
@@ -208,64 +336,39 @@ class Tracker(HeldStreams):
             return self._table.place(stream, at)
         except JumpError:
             if self._independent:  # or it is no prediction at all
-                one_row(probs, self._chain._names)
+                one_row(probs, self._names)
             else:
                 _core.check_row(len(self.classes), probs, 1.0, 0.0)
             self._table.remember_jump(stream, at)
             raise
 
-    def _update_and_note(
-        self,
-        stream: Hashable,
-        slot: int,
-        at: float,
-        source: str,
-        probs: Any,
-        row: tuple[Any, ...],
+    def _update_in_stages(
+        self, stream: Hashable, slot: int, at: float, source: str, probs: Any, row: tuple[Any, ...]
     ) -> Array:
-        """Update a stream, its policy and its events, all or none; `row` is as it came."""
-        table, begins = self._table, self._slots.get(stream) != slot
-        new, place = {stream: slot} if begins else {}, np.array([slot])
+        """Take a row that a policy or a smoother needs, too; `row` is as it came."""
+        engine, table, chain = self._engine, self._table, self._chain
+        begins = self._slots.get(stream) != slot
         try:
-            columns = table.columns
-            state, time, extra = columns.states[place], columns.times[place], columns.extra[place]
-            dt = 0.0 if begins else at - float(time[0])
-            _, beta, observation = self._chain.observe(source, probs)
-            before = -1 if begins else classes_of(self._reader, state)[0]
-            estimate = self._update_stream(state, time, 0, observation, beta, at, None)
-            if estimate is None:
-                raise table.time_error(stream, slot, at)
-            kept = {}
-            if self._policy is not None:
-                calls = self._new_calls() if begins else extra[0].copy()
-                calls.note(source, at, observation, estimate, dt)
-                extra[0] = calls
-                kept["extra"] = extra
-            if self._live is not None:
-                kept["events"] = np.full(1, None, object)
-                seen = RowSeen(row, dt)
-                kept["events"][0] = self._after(stream, begins, at, estimate, seen)
-            table.commit(place, state, time, kept, new)
+            _, beta, observation = chain.observe(source, probs)
+            smoothed = None
+            if self._lag is not None:
+                seen = chain.smoother.observe(*row)
+                smoothed = seen.probs, seen.beta
+            before = -1 if begins else classes_of(self._reader, table.columns.states[[slot]])[0]
         except BaseException:
-            table.release_unnamed(new)
+            if begins:
+                table.release([slot])
             raise
+        dt = 0.0 if begins else at - float(table.columns.times[slot])
+        observed = observation, beta
+        estimate = engine.take_one(
+            self._update_stream, stream, slot, at, observed, smoothed, source
+        )
         number, predicted = self._counts.number(source), np.asarray(probs, estimate.dtype)
         self._counts.count_row(number, predicted, before, at, dt)
-        table.note(stream, slot, at)
         if self._drops:
             table.drop_old()
         return estimate
-
-    def _after(
-        self, stream: Hashable, begins: bool, at: float, estimate: Array, row: RowSeen
-    ) -> Known:
-        """Return what the rule for events knows of a stream after a row."""
-        live, slot = self._live, self._slots.get(stream)
-        assert live is not None
-        before: Any = None if slot is None else self._table.columns.events[slot]
-        known = live.row_after(live.anew(before) if begins else before, at, estimate, row)
-        live.waiting[stream] = None
-        return known
 
     def update_many(
         self,
@@ -284,59 +387,305 @@ class Tracker(HeldStreams):
         """
         given = streams, times, sources, probs
         rows, names = take_rows(
-            *given, self._chain._names, confidence, self._unit.name, independent=self._independent
+            *given, self._names, confidence, self._unit.name, independent=self._independent
         )
-        source = rows.factorized_sources
-        observed = self._chain.observe_rows(source, rows.probs, rows.one_hot)
         if not names:
             return np.empty((0, len(self.classes)), self._reader.probs.dtype)
-
-        def note(taken: Taken) -> dict[str, Array]:
-            places, columns = held.tolist(), table.columns
-            kept = {}
-            if self._policy is not None:
-                before = [None if slot < 0 else columns.extra[slot] for slot in places]
-                kept["extra"] = calls_after(before, self._new_calls, rows, observed[0], taken)
-            if self._live is not None:
-                before = [None if slot < 0 else columns.events[slot] for slot in places]
-                kept["events"] = self._live.after(before, rows, taken)
-                self._live.waiting.update(dict.fromkeys(rows.streams))
-            return kept
+        table = self._table
 
         def look(times: Array, begin: list[Any]) -> None:
-            if numbers:
+            if rows.time_kind.is_number and not self._unit.warned:
                 self._unit.look(times)
             self._spelling.look(begin)
 
-        table = self._table
         with self._lock:
-            noted = None if self._policy is None and self._live is None else note
-            numbers = rows.time_kind.is_number and not self._unit.warned
             held = table.slots_of(rows.streams)
             last = np.full(len(held), -1)  # the class of each stream's estimate
             last[held >= 0] = classes_of(self._reader, table.columns.states[held[held >= 0]])
-            taken = take_many(
-                table, self._runner, rows, observed, held=held, live=True, note=noted, look=look
-            )
+            taken = self._engine.take(rows, live=True, look=look)
             if not self._independent:
                 before = classes_before(taken.estimates, rows.stream, last, taken.begins)
                 probs = rows.probs.astype(taken.estimates.dtype, copy=False)
+                source = rows.factorized_sources
                 self._counts.count_rows(source, probs, before, rows.time, taken.dt)
             if self._drops:
                 new = {rows.streams[i] for i in np.flatnonzero(held < 0)}
-                table.touch_many(names, taken.slots[rows.stream], rows.time, new)
+                slots = table.slots_of(rows.streams)
+                table.touch_many(names, slots[rows.stream], rows.time, new)
                 table.drop_old()
         return taken.estimates
 
     def next_source(self, stream: Hashable, time: Any) -> str:
         """Return the source that the policy would call for a stream at a time; nothing changes."""
-        if self._policy is None:
+        if self._chain.policy is None:
             raise ValueError("the tracker has no policy; give one, such as Periodic(every=12)")
         at = time if type(time) is self._as_it_is else self._unit.seconds(time)
         table = self._table
         with self._lock:
             slot = self._slots.get(stream)
-            calls = self._new_calls()
+            calls = self._engine.new_calls()
             if slot is not None and not at - table.columns.times[slot] > table.span:
                 calls = table.columns.extra.item(slot)
             return calls.next_source(at)
+
+    @property
+    def chain(self) -> Chain:
+        """The settings of all streams."""
+        return self._chain
+
+    @property
+    def classes(self) -> tuple[Any, ...]:
+        """The classes, in the order of the probabilities."""
+        return self._chain.classes
+
+    @property
+    def expire_after(self) -> float | None:
+        """How much time without a row ends a stream."""
+        return self._table.expire_after
+
+    @property
+    def max_streams(self) -> int | None:
+        """The largest number of streams."""
+        return self._table.max_streams
+
+    @property
+    def max_jump(self) -> float | None:
+        """How far ahead of the row before of its stream a row may be."""
+        return self._table.max_jump
+
+    @property
+    def unit(self) -> str | None:
+        """What times that are numbers count; None where they stay as they are."""
+        return self._unit.name
+
+    @property
+    def lag(self) -> int | None:
+        """With how many later rows each row is smoothed before events are decided; None: none."""
+        return self._lag
+
+    @property
+    def streams(self) -> list[Any]:
+        """The names of all streams; where streams are dropped, the next one to go is first."""
+        with self._lock:
+            return list(self._slots)
+
+    def __len__(self) -> int:
+        return len(self._slots)
+
+    def __contains__(self, stream: Hashable) -> bool:
+        return stream in self._slots
+
+    def __repr__(self) -> str:
+        return f"Tracker({self._reader!r}, {len(self)} streams)"
+
+    def filter(self, stream: Hashable) -> Filter:
+        """Return a new filter in the state of a stream."""
+        with self._lock:
+            f: Filter = self._in_state(stream).copy()
+        return f
+
+    def probs(self, stream: Hashable) -> Array:
+        """Return the last estimate of a stream, (K,)."""
+        with self._lock:
+            estimate: Array = self._in_state(stream).probs
+        return estimate
+
+    def label(self, stream: Hashable) -> Any:
+        """Return the most probable class of a stream; of several, the first."""
+        with self._lock:
+            return self._in_state(stream).label
+
+    def _in_state(self, stream: Hashable) -> Any:
+        """Return a filter in the state of a stream, which the next call changes."""
+        state = self._table.columns.states[self._table.slot(stream)].copy()
+        self._reader.state = unpack_state(self._reader, state)
+        return self._reader
+
+    def time(self, stream: Hashable) -> float:
+        """Return the time of a stream's last row; in seconds, where the tracker has a unit."""
+        with self._lock:
+            return float(self._table.columns.times[self._table.slot(stream)])
+
+    def health(self, now: Any = None) -> Health:
+        """Return how each source does, over all streams, against what is usual of it.
+
+        A source that is stuck on a class, silent, or no longer agrees with the estimate as it did
+        when tuned, or before, has a verdict, in words, with figures. Nothing is weighed down: what
+        to do is left to you. `now` is the time, if no rows come; by default that of the last row.
+
+        Examples
+        --------
+        >>> import classfilter as cf
+        >>> tracker = cf.Tracker(cf.DirichletFilter(["rest", "move"], half_life=30.0))
+        >>> for i in range(150):
+        ...     _ = tracker.update("ann", 5.0 * i, "wrist", [0.9, 0.1])
+        >>> tracker.health().verdicts
+        {}
+        >>> tracker.health(now=745.0 + 7200.0).verdicts
+        {'wrist': ('silent for 2 h; usually a prediction every 5 s',)}
+        """
+        if self._chain.independent:
+            raise ValueError(
+                "the health of sources is known for classes that exclude each other; watch each "
+                "label in a tracker of its own: Tracker(chain.lane(label))"
+            )
+        at = None if now is None else self._unit.seconds(now)
+        with self._lock:
+            return self._counts.health(at)
+
+    def pop_events(self) -> list[Event]:
+        """Return the events that were confirmed since the last call, each once, as `Events`.
+
+        They are those that `classfilter.events` finds in the whole stream; with a `lag`, those that
+        it finds with ``smooth=True`` and that lag. When a stream expires or is dropped, its last
+        event is confirmed.
+        """
+        self._require_events()
+        with self._lock:
+            confirmed = self._engine.pop()
+        return Events([event_of(stream, self._names, *event[:4]) for stream, event in confirmed])
+
+    def current(self, stream: Hashable) -> Any:
+        """Return the `Event` of a stream that goes on at present, provisional: its end is None.
+
+        None where no event is reported at present: an ignored class, uncertain or unknown time,
+        and after the first row of a stream, since a row lasts until the next. Of several labels at
+        once, return a list: an event for each label that is on, maybe none. With a `lag`,
+        it is the event of the last row that is smoothed, and there is none before one is.
+        """
+        self._require_events()
+        with self._lock:
+            current = self._engine.current(self._table.slot(stream))
+        several = isinstance(current, list)
+        events = [
+            event_of(stream, self._names, k, start, None, probability)
+            for k, start, probability, _ in (current if several else [current] if current else [])
+        ]
+        return events if several else next(iter(events), None)
+
+    def _require_events(self) -> None:
+        if self._rule is None:
+            raise ValueError(
+                'the tracker has no rule for events; give one: events=EventRule(change_cost="30s")'
+            )
+
+    def drop(self, streams: Iterable[Hashable]) -> None:
+        """Forget streams; their last events are confirmed."""
+        if isinstance(streams, str):
+            raise TypeError(f"streams is {streams!r}; give a list: [{streams!r}]")
+        names = dict.fromkeys(streams)
+        with self._lock:
+            for name in names:
+                self._table.slot(name)
+            for name in names:
+                self._table.forget(name)
+
+    def hand_over(self, old: Hashable, new: Hashable) -> None:
+        """Let a stream go on by another name: an object whose id changed keeps what is known of it.
+
+        Its estimate, the time of its last row, its policy and its events move, and there is no
+        stream `old` any more. Events that were not fetched yet have the new name. For
+        `expire_after` and `max_streams` it counts as a row at the newest time of all streams.
+
+        Parameters
+        ----------
+        old : hashable
+            A stream; KeyError if there is none.
+        new : hashable
+            A name that no stream has: the rows of two streams cannot become one.
+
+        Examples
+        --------
+        >>> import classfilter as cf
+        >>> tracker = cf.Tracker(cf.StickyFilter(["car", "truck"], half_life=5.0))
+        >>> _ = tracker.update_many([7, 7, 7], [0.0, 0.1, 0.2], None, ["car", "car", "car"])
+        >>> tracker.hand_over(7, 12)
+        >>> tracker.update(12, 1.0, None, "truck", confidence=0.6).round(2)
+        array([0.83, 0.17])
+        >>> tracker.streams
+        [12]
+        """
+        with self._lock:
+            self._table.rename(old, new)
+
+    def expire(self, now: Any) -> list[Any]:
+        """Set the clock of all streams to now, and forget the streams that are over; return them.
+
+        `update` does it by the newest time of all streams; this is for when no rows come.
+        """
+        at = now if type(now) is self._as_it_is else self._unit.seconds(now)
+        with self._lock:
+            return self._table.expire(at)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write settings and all streams to one file, complete or not at all; `load` reads it.
+
+        Streams must be named by text, numbers, None, or tuples of them. Of several saves at once,
+        the one that began last is in the file at the end.
+        """
+        with self._saving:
+            remove_drafts(fspath(path))
+            store.write(path, self._saved("tracker"))
+
+    def _saved(self, kind: str) -> store.Saved:
+        table = self._table
+        with self._lock:
+            names, columns = table.held()
+            meta: dict[str, Any] = {
+                "expire_after": table.expire_after,
+                "max_streams": table.max_streams,
+                "max_jump": table.max_jump,
+                "unit": self._unit.name,
+                "lag": self._lag,
+                "clock": None if math.isnan(table.clock) else table.clock,
+                "strays": [[store.name_as_json(name), at] for name, at in table.strays.items()],
+            }
+            meta["sources"] = self._counts.saved()
+            more = dict[str, Array]()
+            if self._chain.policy is not None:
+                meta["calls"] = [calls.saved() for calls in columns.extra]
+            if self._rule is not None:
+                more |= store.joined(
+                    [self._engine.stages.pack(table.later(slot)) for slot in self._slots.values()]
+                )
+                meta["confirmed"] = [
+                    (store.name_as_json(name), *event) for name, event in table.confirmed
+                ]
+        return store.Saved(kind, self._chain, names, columns, meta, more)
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> Self:
+        """Return the tracker that a file of `save` holds."""
+        saved = store.read(path, "tracker", "no saved tracker; take an earlier copy")
+        tracker = cls.__new__(cls)
+        with store.damaged(path):
+            limits = {
+                name: saved.meta[name] for name in ("expire_after", "max_streams", "max_jump")
+            }
+            lag = saved.meta.get("lag")
+            if lag is not None and saved.chain.smoother.rule is None:
+                raise ValueError("it has a lag, but no rule for events")
+            tracker._use(saved.chain, saved.meta.get("unit"), lag, **limits)
+            tracker._take(saved)
+        return tracker
+
+    def _take(self, saved: store.Saved) -> None:
+        """Take all streams of a file."""
+        names, columns, meta = saved.names, saved.columns, saved.meta
+        self._spelling.note(names)
+        self._engine.runner.check_states(columns.states)
+        if self._chain.policy is not None:
+            for i, calls in zip(range(len(names)), meta["calls"], strict=True):
+                columns.extra[i] = self._engine.new_calls().restored(calls)
+        if self._rule is not None:
+            for i, data in enumerate(store.split(saved.more, len(names))):
+                columns.held[i], columns.events[i] = self._engine.stages.unpack(data)
+            classes = range(len(self._names))
+            for name, *event in meta["confirmed"]:
+                confirmed = store.confirmed(event, classes)
+                self._table.confirmed.append((store.name_from_json(name), confirmed))
+        self._counts.restore(meta["sources"])
+        strays = {store.name_from_json(name): at for name, at in meta["strays"]}
+        clock = math.nan if meta["clock"] is None else store.finite(meta["clock"])
+        self._table.take(names, columns, clock)
+        self._table.strays = {name: store.finite(at) for name, at in strays.items()}

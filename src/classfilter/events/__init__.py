@@ -6,10 +6,9 @@ from .event import Event
 from .files import event_format, read_events, write_events
 from .list import Events
 from .rule import Duration, EventRule
-from .threshold_rule import Decided, ThresholdRule
+from .threshold_rule import ThresholdRule
 
 __all__ = [
-    "Decided",
     "Duration",
     "Event",
     "EventRule",

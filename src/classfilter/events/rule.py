@@ -86,7 +86,7 @@ class LabelRules:
         self,
         update: Callable[..., NDArray[Any] | None],
         column: NDArray[np.object_],
-        waiting: dict[Any, None],
+        confirmed: list[tuple[Any, Any]],
         stream: Hashable,
         states: Array,
         times: Floats,
@@ -95,22 +95,21 @@ class LabelRules:
     ) -> Array | None:
         """Call `update` with what follows `stream`; then ``column[slot]`` takes the estimate.
 
-        Both are taken, or none. `row` is the prediction, its weight, its time, and more. With
-        events, ``waiting[stream]`` is None.
+        Both are taken, or none. `row` is the prediction, its weight, its time, and more. Events
+        that are final go to `confirmed`, with the stream.
         """
-        before, time, known = states[slot].copy(), times.item(slot), column[slot]
+        before, time = states[slot].copy(), times.item(slot)
         try:
             estimate = update(states, times, slot, *row)
             if estimate is None:
                 return None
-            state, events = known or (self.start(), ())
-            state, found = self.update(state, row[2], estimate)
-            column[slot] = state, events + found
+            state = self.start() if column[slot] is None else column[slot]
+            state, events = self.update(state, row[2], estimate)
         except BaseException:
-            states[slot], times[slot], column[slot] = before, time, known
+            states[slot], times[slot] = before, time
             raise
-        if events or found:  # those of before, too, where the stream began anew
-            waiting[stream] = None
+        column[slot] = state
+        confirmed += [(stream, event) for event in events]
         return estimate
 
     def _rows(self, probs: ArrayLike, dimensions: int) -> Array:

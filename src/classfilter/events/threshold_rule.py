@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from ..errors import ArgumentError, names_keywords
 from ..inputs import duration
@@ -13,15 +14,9 @@ from ..support.types import Array, Bools, Floats, Ints, is_number
 
 BELOW = 0.15
 """By default an event ends so far below the threshold at which it begins."""
-
-
-class Decided(NamedTuple):
-    """The events of one stream: class, start, end and probability of each, (N,)."""
-
-    k: Ints
-    start: Floats
-    end: Floats
-    probability: Floats
+Columns = tuple[Array, ...]
+"""Class, start, end, probability, and whether it was forced, of each event, (N,)."""
+_Held = tuple[tuple[Floats, Array], ...]
 
 
 @names_keywords
@@ -89,18 +84,24 @@ class ThresholdRule:
             if name not in tuple(map(str, classes)):
                 raise ArgumentError("ignore", name, "names {}", f"the classes are {list(classes)}")
 
-    def decide(self, time: Floats, probs: Array, classes: tuple[Any, ...]) -> Decided:
-        """Return the events of one stream, by their start."""
+    def compiled(
+        self, classes: tuple[Any, ...], dtype: DTypeLike, independent: bool = False
+    ) -> HeldThresholds:
+        """Return the rule for the classes of a filter, with the methods of an `EventRule`'s."""
         self.check(classes)
+        return HeldThresholds(self, tuple(map(str, classes)))
+
+    def events(self, time: Floats, probs: Array, classes: tuple[str, ...]) -> Columns:
+        """Return the events of one stream: class, start, end, probability, and never forced."""
         ends = row_ends(time, self.max_gap)
         parts = []
-        for k, name in enumerate(map(str, classes)):
+        for k, name in enumerate(classes):
             if name not in self.ignore:
                 p = np.asarray(probs[:, k], np.float64)
                 parts += [(k, *event) for event in self._of_class(time, ends, p)]
-        parts.sort(key=lambda event: (event[1], event[0]))
         columns = np.array(parts, np.float64).reshape(-1, 4).T
-        return Decided(columns[0].astype(np.intp), columns[1], columns[2], columns[3])
+        forced = np.zeros(len(parts), bool)
+        return columns[0].astype(np.intp), columns[1], columns[2], columns[3], forced
 
     def _of_class(self, time: Floats, ends: Floats, p: Floats) -> list[tuple[float, float, float]]:
         """Return start, end and probability of each event of a class."""
@@ -126,6 +127,31 @@ class ThresholdRule:
                 seen = ~np.isnan(rows)
                 events.append((start, end, float(np.average(rows[seen], weights=weight[seen]))))
         return events
+
+
+class HeldThresholds:
+    """A `ThresholdRule` with the methods of the core's rule: it decides when the stream ends.
+
+    The state of a stream has all of its rows.
+    """
+
+    def __init__(self, rule: ThresholdRule, classes: tuple[str, ...]) -> None:
+        self._rule, self._classes = rule, classes
+
+    def start(self) -> _Held:
+        """Return the state of a new stream."""
+        return ()
+
+    def run(self, state: _Held, time: Floats, probs: Array) -> tuple[Any, ...]:
+        """Take further rows of a stream; no event is final yet."""
+        return (*state, (time, probs)), *self._rule.events(time[:0], probs[:0], self._classes)
+
+    def finish(self, state: _Held) -> Columns:
+        """Return the events of a stream that ends."""
+        if not state:
+            return self._rule.events(np.empty(0), np.empty((0, len(self._classes))), self._classes)
+        time, probs = map(np.concatenate, zip(*state, strict=True))
+        return self._rule.events(time, probs, self._classes)
 
 
 def _require_probability(argument: str, value: Any) -> None:

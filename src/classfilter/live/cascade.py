@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..engine import StreamTable, least_certain, most_contradicted, sees_one_label
+from ..engine import Engine, least_certain, most_contradicted, sees_one_label
 from ..engine import store as file
 from ..errors import ArgumentError
 from ..filters import Filter, pack_state, unpack_state
@@ -324,7 +324,7 @@ class Cascade:
         self._missing.flags.writeable = False
         self.filter, self.policy = chain.filter(), policy.copy()
         """Copies that belong to the loop."""
-        self._by_label = sees_one_label(chain, policy)
+        self._by_label = sees_one_label(chain.independent, policy)
         self.reset()
 
     @property
@@ -448,8 +448,9 @@ class Cascade:
     def save(self, path: str | PathLike[str]) -> None:
         """Write the state to a file, which appears complete or not at all; see `load`."""
         filter_state, policy_state, time, last = self.state
-        table = StreamTable(pack_state(filter_state, self.filter.probs.dtype))
+        table = Engine(self._chain).table
         table.slots[None] = slot = table.reserve(1)[0]
+        table.columns.states[slot] = pack_state(filter_state, self.filter.probs.dtype)
         table.columns.times[slot] = math.nan if time is None else time
         meta = {"policy": to_builtin(policy_state), "last": last}
         file.write(path, file.Saved("cascade", self._chain, *table.held(), meta, {}))

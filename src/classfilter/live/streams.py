@@ -110,10 +110,7 @@ class LiveStreams:
 
     def confirmed(self) -> list[tuple[Any, Any]]:
         """Return the events that were confirmed since the last call, with their streams."""
-        live = self.tracker._live
-        if live is None or not (live.waiting or live.ended):
-            return []
-        return self.tracker._pop_confirmed(live)
+        return self.tracker._engine.pop()
 
     def _is_replaying(self, slot: int) -> bool:
         return slot < len(self._replaying) and bool(self._replaying[slot])

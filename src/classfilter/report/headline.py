@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..engine import Decoder
+from ..engine import decided_as_they_are
 from ..events import EventRule
 from ..inputs import Rows
 from ..pipeline import Chain
@@ -49,13 +50,11 @@ def hours(rec: Rows) -> float:
 
 def count_events(recs: Sequence[Rows], filtered: Sequence[Array], tuned: Chain) -> int:
     """Return how many events there are in filtered rows."""
-    rule, decoders, count = tuned.rule or EventRule(), {}, 0
-    for rec, P in zip(recs, filtered, strict=True):
-        key = rec.classes, P.dtype
-        if key not in decoders:
-            decoders[key] = Decoder(rule, rec.classes, P.dtype, rec.independent)
-        count += len(decoders[key].decide(rec.time, P).k)
-    return count
+    rule = tuned.rule or EventRule()
+    return sum(
+        len(decided_as_they_are(rule, replace(rec, probs=P)))
+        for rec, P in zip(recs, filtered, strict=True)
+    )
 
 
 def figures(streams: NamedRecordings, tuned: Chain) -> Figures:

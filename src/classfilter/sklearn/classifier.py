@@ -30,7 +30,7 @@ from sklearn.utils.metadata_routing import (
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted
 
-from ..engine import RULES, Decoder, Rule, events_of, listed
+from ..engine import RULES, Rule, decided_as_they_are, events_of
 from ..errors import ArgumentError, RowError
 from ..events import Event, Events
 from ..filters import DirichletFilter, Filter, MultiLabelFilter
@@ -146,7 +146,7 @@ def rule_of(given: Any, chosen: Filter | Chain, empty: Rows, lag: int | None) ->
         problem = "it must be an EventRule or a ThresholdRule"
         raise ArgumentError("event_rule", given, rule=problem)
     if rule is not None:
-        Decoder(rule, empty.classes, np.float64, empty.independent)
+        rule.compiled(empty.classes, np.float64, empty.independent)  # names wrong classes
     return rule
 
 
@@ -458,9 +458,7 @@ class FilteredClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
         found: list[Event] = []
         kind = TimeKind()
         for _, one, probs in self._filtered(X, groups, times, params):
-            decoder = Decoder(rule, one.classes, probs.dtype, one.independent)
-            decided = decoder.decide(one.time, probs)
-            found += listed(one.streams[0], one.classes, decided)
+            found += decided_as_they_are(rule, replace(one, probs=probs))
             kind = one.time_kind
         return events_of(found, kind)
 

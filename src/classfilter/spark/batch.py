@@ -6,17 +6,21 @@ from collections import deque
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from ..engine import BatchFilter, BatchSmoother, smooth_rows
+from ..engine import Parts
 from ..filters import Filter, check_lag, check_smoother
 from ..pipeline import Chain, Channels
 from ..support.imports import import_optional
-from ..support.types import Array, Weights
+from ..support.types import Weights
 from .rows import CheckedRows, add_results, check_rows
 from .schema import FrameFormat, frame_format, partition_and_sort, require_spark, result_schema
 
 if TYPE_CHECKING:
     import pyarrow as pa  # type: ignore[import-untyped]
     from pyspark.sql import DataFrame
+
+
+ROWS_AT_ONCE = 1 << 16
+"""Each table takes a millisecond or two, however small; Spark's batches have 10,000 rows."""
 
 
 def filter_frame(
@@ -55,7 +59,7 @@ def filter_frame(
     """
     chain = Chain.of(filter, beta=beta, channel=channel)
     form = frame_format(df, chain, columns, scores, unit, invalid)
-    return _mapped(df, form, Filtering(form))
+    return _mapped(df, form, lag=0)
 
 
 def smooth_frame(
@@ -89,14 +93,13 @@ def smooth_frame(
     """
     chain = Chain.of(filter, beta=beta, channel=channel, smoothing=True)
     form = frame_format(df, chain, columns, scores, unit, invalid)
-    return _mapped(df, form, smoothing(form, lag))
+    return _mapped(df, form, check_smoothing(form, lag))
 
 
-def smoothing(form: FrameFormat, lag: int | None) -> Work:
-    """Return what smooths rows, each with so many later ones; None for all."""
-    check_lag(lag)
+def check_smoothing(form: FrameFormat, lag: int | None) -> int | None:
+    """Return a lag if the filter can smooth, or raise."""
     check_smoother(form.settings.filter())
-    return Filtering(form) if lag == 0 else Smoothing(form, lag)
+    return check_lag(lag)
 
 
 def require_batch(df: DataFrame, instead: str) -> None:
@@ -106,30 +109,54 @@ def require_batch(df: DataFrame, instead: str) -> None:
         raise ValueError(f"df is a streaming DataFrame; use {instead}")
 
 
-def _mapped(df: DataFrame, form: FrameFormat, work: Work) -> DataFrame:
+def _mapped(df: DataFrame, form: FrameFormat, lag: int | None) -> DataFrame:
     require_batch(df, "filter_stream")
     schema = result_schema(df, form, status=form.invalid == "quarantine")
-    return partition_and_sort(df, form).mapInArrow(work, schema)
+    return partition_and_sort(df, form).mapInArrow(Work(form, lag), schema)
 
 
 class Work:
-    """What a worker does with the Arrow batches of a partition, in order of stream and time."""
+    """What a worker does with the Arrow batches of a partition, in order of stream and time.
 
-    rows_at_once = 1 << 16
-    """Each table takes a millisecond or two, however small; Spark's batches have 10,000 rows."""
+    Parameters
+    ----------
+    form : FrameFormat
+        What the batches have.
+    lag : int, optional
+        How many later rows each result uses; 0 filters, None uses all of them.
+    """
 
-    def __init__(self, form: FrameFormat) -> None:
-        self._form = form
+    def __init__(self, form: FrameFormat, lag: int | None) -> None:
+        self._form, self._lag = form, lag
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield the batches with results."""
-        status = self._form.invalid == "quarantine"
-        for checked, P in self.results(arrow_tables(batches, self.rows_at_once)):
-            yield from add_results(checked, self._form, P, status).to_batches()
+        form, status = self._form, self._form.invalid == "quarantine"
+        parts = Parts(form.settings, self._lag, threads=1)
+        waiting: deque[CheckedRows] = deque()
+        for checked, over in checked_tables(batches, form):
+            waiting.append(checked)
+            streams = set(checked.rows.streams)
+            complete = parts.push(checked.rows, over & streams)
+            complete += parts.finish(over - streams)
+            for P in complete:
+                yield from add_results(waiting.popleft(), form, P, status).to_batches()
 
-    def results(self, tables: Iterator[pa.Table]) -> Iterator[tuple[CheckedRows, Array]]:
-        """Yield the tables, checked, with the results of their valid rows."""
-        raise NotImplementedError
+
+def checked_tables(
+    batches: Iterator[pa.RecordBatch], form: FrameFormat
+) -> Iterator[tuple[CheckedRows, set[Any]]]:
+    """Yield the rows of Arrow batches as tables, checked, and the streams that are over then.
+
+    A stream is over that has a valid row there or before, and does not go on in the next table.
+    """
+    stream = form.layout.columns.get("stream")
+    goes_on: set[Any] = set()
+    for table, unfinished in with_unfinished(arrow_tables(batches, ROWS_AT_ONCE), stream):
+        checked = check_rows(table, form)
+        there = goes_on | set(checked.rows.streams)
+        goes_on = there & set(unfinished)
+        yield checked, there - goes_on
 
 
 def arrow_tables(batches: Iterator[pa.RecordBatch], least: int) -> Iterator[pa.Table]:
@@ -148,55 +175,6 @@ def arrow_tables(batches: Iterator[pa.RecordBatch], least: int) -> Iterator[pa.T
         yield pa.Table.from_batches(held)
 
 
-class AsTheyAre(Work):
-    """Takes the rows as they are: filtered before, or predictions."""
-
-    def results(self, tables: Iterator[pa.Table]) -> Iterator[tuple[CheckedRows, Array]]:
-        """Return each table, checked, with its probabilities."""
-        for table in tables:
-            checked = check_rows(table, self._form)
-            yield checked, checked.rows.probs
-
-
-class Filtering(Work):
-    """Filters the rows."""
-
-    def results(self, tables: Iterator[pa.Table]) -> Iterator[tuple[CheckedRows, Array]]:
-        """Return each table, checked, with the estimates of its rows."""
-        form = self._form
-        batch = BatchFilter(form.settings, threads=1)
-        for table in tables:
-            checked = check_rows(table, form)
-            yield checked, batch.run(checked.rows)
-            if len(batch):
-                batch.keep(checked.rows.streams[-1])
-
-
-class Smoothing(Work):
-    """Smooths the rows, with all later rows or some of them."""
-
-    def __init__(self, form: FrameFormat, lag: int | None) -> None:
-        super().__init__(form)
-        self._lag = lag
-
-    def results(self, tables: Iterator[pa.Table]) -> Iterator[tuple[CheckedRows, Array]]:
-        """Return each table, checked, with the smoothed estimates of its rows."""
-        form = self._form
-        stream = form.layout.columns.get("stream")
-        if self._lag is None:
-            for table in whole_streams(tables, stream):
-                checked = check_rows(table, form)
-                yield checked, smooth_rows(form.settings, checked.rows)
-            return
-        smoother = BatchSmoother(form.settings, self._lag, {})
-        waiting: deque[CheckedRows] = deque()
-        for table, unfinished in with_unfinished(tables, stream):
-            checked = check_rows(table, form)
-            waiting.append(checked)
-            for P in smoother.push(checked.rows, unfinished):
-                yield waiting.popleft(), P
-
-
 def _stream_at(table: pa.Table, stream: str | None, row: int) -> Any:
     return None if stream is None else table[stream][row].as_py()
 
@@ -212,28 +190,3 @@ def with_unfinished(
         goes_on = later is not None and _stream_at(later, stream, 0) == last
         yield table, [last] if goes_on else []
         table = later
-
-
-def whole_streams(tables: Iterator[pa.Table], stream: str | None) -> Iterator[pa.Table]:
-    """Yield tables of whole streams, from tables that cut them anywhere."""
-    pa = import_optional("pyarrow", extra="spark")
-    held: list[Any] = []
-    for table, unfinished in with_unfinished(tables, stream):
-        start = last_stream_start(table, stream) if unfinished else len(table)
-        if start:
-            yield pa.concat_tables([*held, table.slice(0, start)])
-            held = []
-        if start < len(table):
-            held.append(table.slice(start))
-
-
-def last_stream_start(table: pa.Table, stream: str | None) -> int:
-    """Return the row where the last stream of a table starts."""
-    compute = import_optional("pyarrow.compute", extra="spark")
-    if stream is None:
-        return 0
-    cells = table[stream]
-    last = cells[-1]
-    same = compute.equal(cells, last) if last.is_valid else compute.is_null(cells)
-    others = compute.indices_nonzero(compute.invert(compute.fill_null(same, False)))
-    return others[-1].as_py() + 1 if len(others) else 0

@@ -8,7 +8,7 @@ from typing import Any
 from pyspark.sql import Row
 from pyspark.sql.streaming import StatefulProcessorHandle
 
-from ..engine import REMEDY, Confirmed, Known, LaggedEvents, LiveEvents, StreamRow, unpack
+from ..engine import Engine, event_of
 from ..events import Event, microseconds
 from .events import classes_in_order
 from .processor import StreamProcessor
@@ -48,41 +48,23 @@ class EventProcessor(StreamProcessor):
     def init(self, handle: StatefulProcessorHandle) -> None:
         """Begin the rows of a partition; Spark calls it."""
         super().init(handle)
-        chain = self._form.settings
-        self._live = LiveEvents(chain) if self._lag is None else LaggedEvents(chain, self._lag)
         self._classes = classes_in_order(self._form)
 
-    def _unpacked(self, data: bytes, stream: Any) -> StreamRow:
-        row = unpack(data, self._digest, self._table.start, stream, rule=True)
-        try:
-            self._live.core.check(row.rule)
-        except ValueError as error:
-            problem = f"the state of stream {stream!r} is damaged: {error}; {REMEDY}"
-            raise ValueError(problem) from None
-        return row
+    def _new_engine(self) -> Engine:
+        chain, lag = self._form.settings, self._lag
+        smoother = None if lag is None else chain.smoother
+        rule = (smoother or chain).rule
+        return Engine(chain, smoother=smoother, lag=lag, rule=rule, expire_after=self._expire_after)
 
     def _take(self, row: Row, stream: Any) -> list[Row]:
-        table, live, at = self._table, self._live, row[self._time]
-        old = table.slots.get(stream)
-        known, last = None, at
-        if old is not None:
-            known, last = table.columns.events[old], float(table.columns.times[old])
-        anew = old is None or at - last > table.span
-        if anew:
-            known, last = live.anew(known), at
-        estimate = self._filter(row, stream)
-        if isinstance(live, LaggedEvents):
-            seen = self._observed(row), row[self._weight], at - last
-            state, events = live.observed_after(known, at, *seen)
-        else:
-            state, events = live.row_after(known, at, estimate, None)  # type: ignore[arg-type]
-        table.columns.events[table.slots[stream]] = Known(state, ())
-        return [self._event(stream, event) for event in events]
+        self._filter(row, stream)
+        return self._confirmed()
 
-    def _event(self, stream: Any, confirmed: Confirmed) -> Row:
-        k, start, end, probability, _ = confirmed
-        event = Event(stream, self._classes[k], start, end, probability)
-        return self._row(event, "ok", None)
+    def _confirmed(self) -> list[Row]:
+        return [
+            self._row(event_of(stream, self._classes, *event[:4]), "ok", None)
+            for stream, event in self._engine.pop()
+        ]
 
     def _refused_row(self, row: Row, status: str, error: str) -> Row:
         stream = row[self._at[self._form.layout.columns["stream"]]]
@@ -92,9 +74,9 @@ class EventProcessor(StreamProcessor):
     def _counted(self, taken: int) -> list[Row]:
         return [self._new_row(*[None] * (len(self._names) - 1), taken)]
 
-    def _last(self, stream: Any, known: StreamRow) -> list[Row]:
-        last = self._live.finished(Known(known.rule, ()))
-        return [self._event(stream, event) for event in last]
+    def _last(self, stream: Any) -> list[Row]:
+        self._table.forget(stream)
+        return self._confirmed()
 
     def _row(self, event: Event, status: str, error: str | None) -> Row:
         start, end = event.start, event.end

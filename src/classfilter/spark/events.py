@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..engine import Decoder, Rule, chain_and_rule
-from ..events import Decided, Event, Events
+from ..engine import Engine, Rule, chain_and_rule, event_of
+from ..events import Event, Events
 from ..filters import Filter
 from ..pipeline import Chain, Channels
 from ..support.imports import import_optional
-from ..support.types import Array, Weights
+from ..support.types import Weights
 from ..support.validation import class_order
-from .batch import AsTheyAre, Filtering, Work, arrow_tables, require_batch, smoothing
+from .batch import check_smoothing, checked_tables, require_batch
 from .rows import CheckedRows, seconds_if_any
 from .schema import (
     STATUS,
@@ -78,22 +77,25 @@ def event_frame(
     require_batch(df, "event_stream")
     if chain is None:
         form = filtered_frame_format(df, columns, scores, unit, invalid)
-        work: Work = AsTheyAre(form)
     else:
         form = frame_format(df, chain, columns, scores, unit, invalid)
-        work = smoothing(form, lag) if smooth else Filtering(form)
-    decoder_of(form, rule)  # it names a class that is wrong before anything runs
+    lag = check_smoothing(form, lag) if smooth else 0
+    engine_of(form, rule, lag)  # it names a class that is wrong before anything runs
     status = invalid == "quarantine"
     schema = event_schema(df, form, status)
     used = dict.fromkeys([*form.key, *form.before, *form.prediction])
     rows = partition_and_sort(df.select(*map(column, used)), form)
     zoned = schema["start"].dataType.typeName() == "timestamp"
-    return rows.mapInArrow(_Events(form, rule, work, "UTC" if zoned else None), schema)
+    return rows.mapInArrow(_Events(form, rule, lag, "UTC" if zoned else None), schema)
 
 
-def decoder_of(form: FrameFormat, rule: Rule) -> Decoder:
+def engine_of(form: FrameFormat, rule: Rule, lag: int | None) -> Engine:
     """Return what decides the events of a DataFrame's rows."""
-    return Decoder(rule, classes_in_order(form), _dtype(form), form.table.independent)
+    if form.chain is None:
+        return Engine(None, rule=rule, classes=form.classes, independent=form.table.independent)
+    if lag == 0:
+        return Engine(form.chain, rule=rule, threads=1)
+    return Engine(None, smoother=form.chain, lag=lag, rule=rule)
 
 
 def classes_in_order(form: FrameFormat) -> tuple[str, ...]:
@@ -101,10 +103,6 @@ def classes_in_order(form: FrameFormat) -> tuple[str, ...]:
     if form.chain is None:
         return form.classes
     return tuple(form.classes[k] for k in class_order(form.chain, form.classes))
-
-
-def _dtype(form: FrameFormat) -> Any:
-    return np.float64 if form.chain is None else form.chain.filter().probs.dtype
 
 
 class ComesOut(NamedTuple):
@@ -118,20 +116,21 @@ class ComesOut(NamedTuple):
 class _Events:
     """What a worker does with the Arrow batches of a partition, in order of stream and time."""
 
-    def __init__(self, form: FrameFormat, rule: Rule, work: Work, zone: str | None) -> None:
-        self._form, self._rule, self._work, self._zone = form, rule, work, zone
+    def __init__(self, form: FrameFormat, rule: Rule, lag: int | None, zone: str | None) -> None:
+        self._form, self._rule, self._lag, self._zone = form, rule, lag, zone
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield the events as batches."""
-        open_stream = _OpenStream(decoder_of(self._form, self._rule), classes_in_order(self._form))
-        checked = None
-        tables = arrow_tables(batches, self._work.rows_at_once)
-        for checked, P in self._work.results(tables):
-            yield from self._table(
-                [*open_stream.push(checked, P), *self._refused(checked)], checked
-            )
-        if checked is not None:
-            yield from self._table([*open_stream.end()], checked)
+        engine = engine_of(self._form, self._rule, self._lag)
+        classes = classes_in_order(self._form)
+        for checked, over in checked_tables(batches, self._form):
+            streams = set(checked.rows.streams)
+            engine.take(checked.rows, over=over & streams)
+            engine.finish(over - streams)
+            events = [
+                ComesOut(event_of(stream, classes, *event[:4])) for stream, event in engine.pop()
+            ]
+            yield from self._table([*events, *self._refused(checked)], checked)
 
     def _refused(self, checked: CheckedRows) -> Iterator[ComesOut]:
         """Yield the invalid rows."""
@@ -163,34 +162,3 @@ class _Events:
                 )
         batches: list[Any] = table.to_batches()
         return batches
-
-
-class _OpenStream:
-    """The stream whose rows come at present, and what the rule knows of it."""
-
-    def __init__(self, decoder: Decoder, classes: tuple[str, ...]) -> None:
-        self._decoder, self._classes = decoder, classes
-        self._name, self._state = None, None
-
-    def push(self, checked: CheckedRows, P: Array) -> Iterator[ComesOut]:
-        """Yield the events that are final with the valid rows of a table, grouped by stream."""
-        rows = checked.rows
-        starts = np.flatnonzero(np.diff(rows.stream, prepend=-1))
-        for first, last in pairwise([*starts.tolist(), len(rows.time)]):
-            name = rows.streams[rows.stream[first]]
-            if self._state is None or name != self._name:
-                yield from self.end()
-                self._name, self._state = name, self._decoder.start()
-            part = slice(first, last)
-            self._state, found = self._decoder.run(self._state, rows.time[part], P[part])
-            yield from self._named(found)
-
-    def end(self) -> Iterator[ComesOut]:
-        """Yield the last events of the stream, if there is one."""
-        if self._state is not None:
-            yield from self._named(self._decoder.finish(self._state))
-        self._state = None
-
-    def _named(self, found: Decided) -> Iterator[ComesOut]:
-        for k, start, end, p in zip(*(cells.tolist() for cells in found), strict=True):
-            yield ComesOut(Event(self._name, self._classes[k], start, end, p))

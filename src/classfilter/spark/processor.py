@@ -10,8 +10,7 @@ import numpy as np
 from pyspark.sql import Row
 from pyspark.sql.streaming import StatefulProcessor, StatefulProcessorHandle
 
-from ..engine import StreamRow, StreamTable, pack, unpack, update_stream_of
-from ..filters import pack_state
+from ..engine import REMEDY, Engine, StreamRow, pack, unpack, update_stream_of
 from ..inputs import names_on
 from ..support.types import Array
 from ..support.validation import class_order
@@ -51,10 +50,9 @@ class StreamProcessor(StatefulProcessor):
         form = self._form
         self._handle = handle
         self._state = handle.getValueState("filter", "state binary")
-        fresh = form.settings.filter()
-        self._update = update_stream_of(fresh)
-        start = pack_state(fresh.state, fresh.probs.dtype)
-        self._table = StreamTable(start, expire_after=self._expire_after)
+        self._update = update_stream_of(form.settings.filter())
+        self._engine = self._new_engine()
+        self._table = self._engine.table
         self._new_row = Row(*self._names)
         self._time, self._observation, self._weight, self._tie, self._refusal, self._error = (
             self._at[name] for name in (TIME, OBSERVATION, WEIGHT, TIE, REFUSED, ERROR)
@@ -68,7 +66,7 @@ class StreamProcessor(StatefulProcessor):
         (stream,) = key
         saved, table = self._state.get(), self._table
         if saved is not None:
-            table.put(stream, self._unpacked(saved[0], stream))
+            self._restore(saved[0], stream)
         watermark = timerValues.getCurrentWatermarkInMs() / 1000
         results: list[Row] = []
         taken = 0
@@ -81,18 +79,29 @@ class StreamProcessor(StatefulProcessor):
                 else:
                     results.append(self._refused_row(row, *why))
             if taken:
-                after = table.row(stream)
+                after = self._engine.row(stream)
                 self._state.update((pack(after, self._digest),))
                 if saved is None:
                     self._set_timer(after.time)
                 results += self._counted(taken)
         finally:
             if stream in table.slots:
-                table.forget(stream)
+                table.discard(stream)
         return iter(results)
 
-    def _unpacked(self, data: bytes, stream: Any) -> StreamRow:
-        return unpack(data, self._digest, self._table.start, stream)
+    def _new_engine(self) -> Engine:
+        return Engine(self._form.settings, expire_after=self._expire_after)
+
+    def _restore(self, data: bytes, stream: Any) -> StreamRow:
+        """Put a stream into the engine, from what its state has; return that."""
+        later = bool(self._engine.stages)
+        row = unpack(data, self._digest, self._table.start, stream, later=later)
+        try:
+            self._engine.put(stream, row)
+        except ValueError as error:
+            problem = f"the state of stream {stream!r} is damaged: {error}; {REMEDY}"
+            raise ValueError(problem) from None
+        return row
 
     def _take(self, row: Row, stream: Any) -> list[Row]:
         """Take a row; return what comes out."""
@@ -106,22 +115,20 @@ class StreamProcessor(StatefulProcessor):
         """Return what comes out of so many rows that were taken, besides their results."""
         return []
 
-    def _last(self, stream: Any, known: StreamRow) -> list[Row]:
-        """Return what comes out of a stream that is over."""
+    def _last(self, stream: Any) -> list[Row]:
+        """Return what comes out of a stream that is over, and forget it."""
+        self._table.forget(stream)
         return []
 
     def _filter(self, row: Row, stream: Any) -> Any:
         """Return the estimate after a row, which the table has then."""
         at, table = row[self._time], self._table
         slot = table.place(stream, at)
-        columns = table.columns
-        states, times, extra = columns.states, columns.times, columns.extra
-        known = extra[slot] if times[slot] == at else ()
-        estimate = self._update(
-            states, times, slot, self._observed(row), row[self._weight], at, None
-        )
-        extra[slot] = (*known, row[self._tie])
-        table.note(stream, slot, at)
+        ties = table.columns.extra[slot] if table.columns.times[slot] == at else ()
+        probs, weight = self._observed(row), row[self._weight]
+        seen = probs, weight
+        estimate = self._engine.take_one(self._update, stream, slot, at, seen, seen)
+        table.columns.extra[slot] = (*ties, row[self._tie])
         return estimate
 
     def _observed(self, row: Row) -> Array:
@@ -167,12 +174,13 @@ class StreamProcessor(StatefulProcessor):
         saved = self._state.get()
         if saved is None:
             return iter([])
-        known = self._unpacked(saved[0], stream)
+        known = self._restore(saved[0], stream)
         if timerValues.getCurrentWatermarkInMs() / 1000 - known.time <= self._table.span:
+            self._table.discard(stream)
             self._set_timer(known.time)
             return iter([])
         self._state.clear()
-        return iter(self._last(stream, known))
+        return iter(self._last(stream))
 
     def close(self) -> None:
         """End the rows of a partition; Spark calls it."""

@@ -14,10 +14,10 @@ from weakref import WeakSet
 import numpy as np
 
 from .. import _core
-from ..errors import RowError
+from ..errors import ArgumentError, RowError
 from ..inputs import positive_duration
 from ..support.types import Array, Duration, Floats, Ints
-from .packed import StreamRow
+from .stages import Confirmed, Later, Stages
 
 _LOCKS: WeakSet[Any] = WeakSet()
 _HELD = local()
@@ -74,8 +74,10 @@ class Columns(NamedTuple):
         The time of a row that was refused since it was too far ahead; NaN if there is none.
     extra : ndarray of object (N,)
         What else the table's user keeps of a stream.
+    held : ndarray of object (N,)
+        The rows that wait for later ones; None where nothing is smoothed.
     events : ndarray of object (N,)
-        What a rule for events knows of a stream; None where there is no rule.
+        The state of the rule for events; None where there is no rule.
     """
 
     states: Array
@@ -83,6 +85,7 @@ class Columns(NamedTuple):
     seen: Floats
     jumps: Floats
     extra: Array
+    held: Array
     events: Array
 
 
@@ -111,6 +114,8 @@ class StreamTable:
     ----------
     start : ndarray (S,)
         The state of a new stream.
+    stages : Stages
+        What knows the last events of a stream that is over.
     expire_after : float, str or timedelta, optional
         See above.
     max_streams : int, optional
@@ -131,13 +136,14 @@ class StreamTable:
         The clock of all streams; NaN before the first row.
     none_expire_until : float
         A lower bound of the time until which no stream expires.
-    live : LiveEvents or None
-        Gets the last events of streams that are forgotten.
+    confirmed : list of (stream, event)
+        Events that are final and were not fetched; those of streams that are over are among them.
     """
 
     def __init__(
         self,
         start: Array,
+        stages: Stages,
         *,
         expire_after: Duration | None = None,
         max_streams: int | None = None,
@@ -155,7 +161,7 @@ class StreamTable:
         self.span = math.inf if expire_after is None else expire_after
         self.most = math.inf if max_streams is None else max_streams
         self.longest_gap = min(self.span, max_jump or math.inf, sys.float_info.max)
-        self.start = start
+        self.start, self._stages = start, stages
         self.lock = new_lock()
         # To find its first key, a plain dict walks over all those that moved to its end.
         self.slots: dict[Hashable, int] = OrderedDict() if self.drops else {}
@@ -165,15 +171,15 @@ class StreamTable:
         self.strays: dict[Hashable, float] = {}
         self.none_expire_until = -math.inf
         self._to_come = 0  # of the streams, those whose first row is noted later
-        self.live: Any = None
+        self.confirmed: list[tuple[Any, Confirmed]] = []
 
     def __len__(self) -> int:
         return len(self.slots)
 
     def _empty(self, count: int) -> Columns:
         times, seen, jumps = np.full((3, count), np.nan)
-        extra, events = np.full((2, count), None, object)
-        return Columns(np.tile(self.start, (count, 1)), times, seen, jumps, extra, events)
+        extra, held, events = np.full((3, count), None, object)
+        return Columns(np.tile(self.start, (count, 1)), times, seen, jumps, extra, held, events)
 
     def slot(self, stream: Hashable) -> int:
         """Return the slot of a stream, or raise and say that there is none."""
@@ -250,10 +256,10 @@ class StreamTable:
     def release(self, slots: Iterable[int]) -> None:
         """Take slots back that no stream has."""
         for slot in slots:
-            states, times, seen, jumps, extra, events = self.columns
+            states, times, seen, jumps, extra, held, events = self.columns
             states[slot] = self.start
             times[slot] = seen[slot] = jumps[slot] = np.nan
-            extra[slot] = events[slot] = None
+            extra[slot] = held[slot] = events[slot] = None
             self._free.append(slot)
 
     def commit(
@@ -263,13 +269,14 @@ class StreamTable:
         times: Floats,
         kept: Mapping[str, Array],
         moved: Mapping[Any, int],
+        confirmed: Iterable[tuple[Any, Confirmed]] = (),
     ) -> None:
         """Write what is known of streams after their rows: all of it, or nothing.
 
         `kept` are more columns, by their names. `moved` are the streams that begin, or begin anew,
-        each with one of the slots.
+        each with one of the slots. `confirmed` are the events that are final with these rows.
         """
-        columns = self.columns
+        columns, count = self.columns, len(self.confirmed)
         before = [column[slots] for column in columns]
         old = {name: self.slots.get(name) for name in moved}
         try:
@@ -278,7 +285,9 @@ class StreamTable:
                 getattr(columns, name)[slots] = values
             columns.jumps[slots] = np.nan
             self.slots.update(moved)
+            self.confirmed += confirmed
         except BaseException:
+            del self.confirmed[count:]
             for name, slot in old.items():
                 if slot is None:
                     self.slots.pop(name, None)
@@ -394,28 +403,46 @@ class StreamTable:
         return dropped
 
     def forget(self, stream: Hashable) -> None:
-        """Forget a stream."""
-        slot, live = self.slots[stream], self.live
-        last = [] if live is None else live.last(stream, self.columns.events[slot])
+        """Forget a stream; its last events are confirmed."""
+        slot, last = self.slots[stream], self.last_events(stream)
         # Without a call in between: a signal's handler finds the stream, or its last events.
         del self.slots[stream]
-        if live is not None:
-            live.ended += last
+        self.confirmed += last
         self.release([slot])
 
-    def put(self, stream: Hashable, row: StreamRow) -> None:
-        """Take a stream that a store of rows has."""
-        slot = self.slots[stream] = self.reserve(1)[0]
-        states, times, _, _, extra, events = self.columns
-        states[slot], times[slot], extra[slot] = row.numbers, row.time, row.ties
-        events[slot] = (row.rule, ()) if row.rule else None
+    def later(self, slot: int) -> Later:
+        """Return what the stages after the filter know of the stream in a slot."""
+        return Later(self.columns.held[slot], self.columns.events[slot])
 
-    def row(self, stream: Hashable) -> StreamRow:
-        """Return a stream for a store of rows."""
-        slot = self.slot(stream)
-        states, times, _, _, extra, events = self.columns
-        rule = b"" if events[slot] is None else events[slot][0]
-        return StreamRow(float(times[slot]), extra[slot], states[slot].copy(), rule)
+    def last_events(self, stream: Hashable) -> list[tuple[Any, Confirmed]]:
+        """Return the events of a stream that are final if it is over."""
+        later = self.later(self.slots[stream])
+        if later.rule is None:
+            return []
+        _, [events] = self._stages.finish([later])
+        return [(stream, event) for event in events]
+
+    def discard(self, stream: Hashable) -> None:
+        """Forget a stream whose last events are confirmed already."""
+        self.release([self.slots.pop(stream)])
+
+    def rename(self, old: Hashable, new: Hashable) -> None:
+        """Give the slot of a stream, and its events, another name, or raise and change nothing."""
+        slot, slots = self.slot(old), self.slots
+        check_name(new)
+        if new in slots:
+            problem = f"is {{}}, a stream with rows of its own, so that {old!r} cannot go on as it"
+            raise ArgumentError("new", new, problem, remedy=f"forget those first: drop([{new!r}])")
+        confirmed = [(new if name == old else name, event) for name, event in self.confirmed]
+        if self.expire_after is not None:
+            # It is the last one to go now, and streams go in the order in which they were seen.
+            self.columns.seen[slot] = self.clock
+        # Without a call in between: a signal's handler finds the stream by one of the names.
+        slots[new] = slot
+        del slots[old]
+        self.confirmed[:] = confirmed
+        if old in self.strays:
+            self.strays[new] = self.strays.pop(old)
 
     def take(self, names: list[Any], columns: Columns, clock: float = math.nan) -> None:
         """Take all streams of a file, in the order in which they go; there are none before."""

@@ -1,0 +1,456 @@
+"""The engine: a table of streams, their filter, and the stages after it. All rows pass here."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike
+
+from .. import _core
+from ..errors import Remedy, RowError
+from ..filters import StreamRows, StreamRunner, check_smoother, pack_state, unpack_state
+from ..inputs import Rows, order_of, pairs
+from ..pipeline import Chain, corrected
+from ..policy import Policy
+from ..support.types import Array, Bools, Floats, Ints
+from .calls import Calls, calls_after
+from .lag import GroupedRows, LagStage
+from .packed import StreamRow
+from .stages import Confirmed, Rule, RuleStage, Stages
+from .table import StreamTable, check_name
+
+UpdateStream = Callable[..., "Array | None"]
+
+
+def update_stream_of(filter: Any, counts: Any = None) -> UpdateStream:  # noqa: A002
+    """Return what takes a row of one of many streams: one call into C, if the filter can.
+
+    Its arguments are the states and the times of all, the slot, the prediction, its weight, its
+    time, the logarithms of a channel or None; and, where they are counted, the counts of the
+    sources, with the number of this one. It returns None if the time goes back.
+    """
+    if hasattr(filter, "_update_stream"):
+        compiled: UpdateStream = filter._update_stream
+        return compiled
+
+    def update(
+        states: Array, times: Floats, slot: int, probs: ArrayLike, beta: float, at: float,
+        logarithms: Any, _counts: Any = None, number: int = -1,
+    ) -> Array | None:  # fmt: skip
+        begins, predicted = math.isnan(times[slot]), probs
+        dt = 0.0 if begins else at - float(times[slot])
+        if not 0 <= dt < math.inf:
+            return None
+        if logarithms is not None:
+            probs = corrected(logarithms, probs)
+        filter.state = unpack_state(filter, states[slot])
+        before = -1 if begins else filter.probs.argmax()
+        estimate: Array = filter.update(probs, beta, dt)
+        after = pack_state(filter.state, states.dtype)[None]
+        _core.commit(states, times, np.array([slot]), after, np.array([at]))
+        if counts is not None:
+            counts.count_row(number, np.asarray(predicted, estimate.dtype), before, at, dt)
+        return estimate
+
+    return update
+
+
+class Groups(NamedTuple):
+    """The rows of a call, grouped: those of a stream from where it begins, or goes on.
+
+    Attributes
+    ----------
+    order : ndarray of int (T,)
+        The rows, one group after the other.
+    dt, begins : ndarray (T,)
+        Of the rows as they came: the time since the row of the same stream before, 0 where a stream
+        begins, or begins anew; and whether it does.
+    first : ndarray of int (G,)
+        The place of the first row of each group in the order.
+    stream : ndarray of int (G,)
+        The number of its stream; it never decreases.
+    goes_on : ndarray of bool (G,)
+        Whether the stream had rows before this call, and goes on.
+    """
+
+    order: Ints
+    dt: Floats
+    begins: Bools
+    first: Ints
+    stream: Ints
+    goes_on: Bools
+
+    @property
+    def counts(self) -> Ints:
+        """How many rows each group has."""
+        return np.diff(np.append(self.first, len(self.order)))
+
+    @property
+    def last(self) -> Bools:
+        """Whether each group is the last one of its stream."""
+        last: Bools = np.diff(self.stream, append=-1) != 0
+        return last
+
+
+class Taken(NamedTuple):
+    """What many rows did to the streams.
+
+    Attributes
+    ----------
+    estimates : ndarray (T, K)
+        Of the filter, in the order of the rows.
+    dt, begins : ndarray (T,)
+        As in `Groups`.
+    rows : GroupedRows
+        The rows that are complete, smoothed, and the numbers that they had as they came.
+    """
+
+    estimates: Array
+    dt: Floats
+    begins: Bools
+    rows: GroupedRows
+
+
+class Engine:
+    """Many streams, each with a filter's state, and the stages after the filter.
+
+    A call takes all of its rows or, at an error, none, and changes nothing then.
+
+    Parameters
+    ----------
+    chain : Chain, optional
+        Filters the rows; without it, they are taken as they are.
+    smoother : Chain, optional
+        Smooths them, with `lag` later rows, or with all of them.
+    rule : EventRule or ThresholdRule, optional
+        Decides events of the smoothed rows, if there are any, or else of the estimates.
+    policy : Policy, optional
+        Takes note of each row.
+    classes, independent, dtype
+        Of rows that are taken as they are.
+    threads : int, optional
+        The number of threads of a call; by default that of processors.
+    limits
+        Of the `StreamTable`.
+
+    Attributes
+    ----------
+    table : StreamTable
+        The streams, their states, and the events that were confirmed.
+    stages : Stages
+        What comes after the filter.
+    """
+
+    def __init__(
+        self,
+        chain: Chain | None,
+        *,
+        smoother: Chain | None = None,
+        lag: int | None = None,
+        rule: Rule | None = None,
+        policy: Policy | None = None,
+        classes: tuple[str, ...] = (),
+        independent: bool = False,
+        dtype: DTypeLike = np.float64,
+        threads: int | None = None,
+        **limits: Any,
+    ) -> None:
+        if threads is not None and threads < 1:
+            raise ValueError(f"threads is {threads}; it must be at least 1")
+        self._chain, self._smoother, self._policy, self._threads = chain, smoother, policy, threads
+        settings, start = smoother or chain, np.zeros(1)
+        if settings is not None:
+            classes, independent = settings.classes, settings.independent
+            dtype = settings.filter().probs.dtype
+        if chain is not None:
+            fresh = chain.filter()
+            self.runner, start = StreamRunner(fresh), pack_state(fresh.state, fresh.probs.dtype)
+        held = None if smoother is None else LagStage(check_smoother(smoother.filter()), lag)
+        rules = None if rule is None else RuleStage(rule, classes, dtype, independent)
+        self.stages = Stages(held, rules, independent, dtype)
+        self._independent = independent
+        self.table = StreamTable(start, self.stages, **limits)
+        self._numbered = 0
+
+    def __len__(self) -> int:
+        """Return the number of streams."""
+        return len(self.table)
+
+    # ---- many rows ----
+
+    def take(
+        self,
+        rows: Rows,
+        *,
+        over: Collection[Hashable] = (),
+        live: bool = False,
+        look: Callable[[Floats, list[Any]], None] | None = None,
+    ) -> Taken:
+        """Take many rows, in their order: each stream follows, all at once.
+
+        The streams that are `over` have no later rows: they are forgotten, and their last events
+        confirmed. The clock of the table is left to the caller. Errors of `live` rows name the
+        stream: nobody can sort them. `look` gets the times with which streams begin, and their
+        names, before anything changes.
+        """
+        table, names = self.table, rows.streams
+        chain, smoother = self._chain, self._smoother
+        observed = None if chain is None else _observed(chain, rows)
+        for_smoother = None if smoother is None else _observed(smoother, rows)
+        slots = table.slots_of(names)
+        try:
+            groups = self._grouped(rows, slots)
+        except RowError as error:
+            late = error.argument == "time" and live
+            raise of_stream(error, rows) if late else error from None
+        estimates, after = rows.probs, table.start[None]
+        if observed is not None:
+            estimates, after = self._filtered(groups, slots, observed)
+        numbers = self._numbered + groups.order
+        of_rows = GroupedRows(
+            np.repeat(np.arange(len(groups.first)), groups.counts), numbers,
+            rows.time[groups.order], groups.dt[groups.order], estimates[groups.order], np.empty(0),
+        )  # fmt: skip
+        if for_smoother is not None:
+            probs, weight = for_smoother
+            of_rows = of_rows._replace(probs=probs[groups.order], weight=weight[groups.order])
+        ends = (
+            np.array([name in over for name in names], bool) if over else np.zeros(len(names), bool)
+        )
+        kept, complete, final = self._later(groups, slots, of_rows, ends, names)
+        taken = Taken(estimates, groups.dt, groups.begins, complete)
+        who = groups.stream[groups.last]
+        if self._policy is not None and observed is not None:
+            before = [None if slot < 0 else table.columns.extra[slot] for slot in slots.tolist()]
+            seen = observed[0] if self._independent else observed[0][:, 0]
+            kept["extra"] = calls_after(
+                before, self.new_calls, rows, seen,
+                estimates=estimates, dt=groups.dt, begins=groups.begins,
+            )[who]  # fmt: skip
+        begins = ~groups.goes_on
+        moving = [names[i] for i in np.unique(groups.stream[begins & ~ends[groups.stream]])]
+        for name in moving:
+            check_name(name)
+        if look is not None and begins.any():
+            look(rows.time[groups.order[groups.first[begins]]], moving)
+        stays = ~ends[who]
+        new = dict(zip(moving, table.reserve(len(moving)), strict=True))
+        try:
+            slots = (
+                np.array([new.get(n, s) for n, s in zip(names, slots.tolist(), strict=True)])
+                if new
+                else slots
+            )
+            if len(who):
+                last_row = groups.order[
+                    np.append(groups.first[1:], len(groups.order))[groups.last] - 1
+                ]
+                of_streams = (
+                    after[groups.last] if chain is not None else np.repeat(after, len(who), 0)
+                )
+                kept = {name: column[stays] for name, column in kept.items()}
+                at = slots[who[stays]], of_streams[stays], rows.time[last_row[stays]]
+                table.commit(*at, kept, new, final)
+        except BaseException:
+            table.release_unnamed(new)
+            raise
+        for i in np.flatnonzero(ends & (slots >= 0)).tolist():
+            table.discard(names[i])
+        self._numbered += len(rows)
+        return taken
+
+    def _grouped(self, rows: Rows, slots: Ints) -> Groups:
+        table, known = self.table, slots >= 0
+        last = np.full(len(slots), np.nan)
+        last[known] = table.columns.times[slots[known]]
+        order, gaps = order_of(rows, last)
+        stream = rows.stream[order]
+        first = np.diff(stream, prepend=-1) != 0
+        self._check_jumps(rows, order, gaps, first)
+        anew = gaps > table.span
+        start = anew | (first & ~known[stream])
+        gaps = np.where(start, 0.0, gaps)
+        dt, begins = np.empty(len(order)), np.empty(len(order), bool)
+        dt[order], begins[order] = gaps, start
+        at = np.flatnonzero(first | anew)
+        return Groups(order, dt, begins, at, stream[at], ~start[at])
+
+    def _check_jumps(self, rows: Rows, order: Ints, gaps: Floats, first: Bools) -> None:
+        """Raise for the first row that is too far ahead, unless the table waits for such a time."""
+        table = self.table
+        if table.max_jump is None:
+            return
+        far = np.flatnonzero(gaps > table.max_jump).tolist()
+        for i in sorted(far, key=lambda i: int(order[i])):
+            row = int(order[i])
+            name, time = rows.streams[rows.stream[row]], rows.time
+            last = float(table.columns.times[table.slots[name]] if first[i] else time[order[i - 1]])
+            if first[i] and table.confirms(name, float(time[row])):
+                continue
+            if first[i]:
+                table.remember_jump(name, float(time[row]))
+            raise table.jump_error(name, last, float(time[row])).replaced(argument="times", row=row)
+
+    def _filtered(
+        self, groups: Groups, slots: Ints, observed: tuple[Array, Floats]
+    ) -> tuple[Array, Array]:
+        """Return the estimates of all rows, as they came, and the state after each group."""
+        table = self.table
+        states = np.repeat(table.start[None], len(groups.first), axis=0)
+        states[groups.goes_on] = table.columns.states[slots[groups.stream[groups.goes_on]]]
+        dtype = table.start.dtype
+        probs, beta, dt = (np.ascontiguousarray(x, dtype) for x in (*observed, groups.dt))
+        if not self._independent:
+            probs = probs[:, 0]
+        estimates = np.empty(probs.shape[:2], dtype)
+        of_streams = StreamRows(probs, beta, dt, groups.order, groups.counts)
+        return estimates, self.runner.run(states, of_streams, estimates, self._threads)
+
+    def _later(
+        self, groups: Groups, slots: Ints, rows: GroupedRows, ends: Bools, names: Sequence[Any]
+    ) -> tuple[dict[str, Array], GroupedRows, list[tuple[Any, Confirmed]]]:
+        """Run the stages after the filter over the groups.
+
+        Return what the table keeps of each stream then, the complete rows, and the final events.
+        """
+        kept, final = dict[str, Array](), list[tuple[Any, Confirmed]]()
+        if not self.stages:
+            return kept, rows, final
+        table = self.table
+        first = np.diff(groups.stream, prepend=-1) != 0
+        begins_anew = first & ~groups.goes_on & (slots[groups.stream] >= 0)
+        for i in groups.stream[begins_anew].tolist():
+            final += table.last_events(names[i])
+        before = [
+            table.later(slot) if goes_on else self.stages.start()
+            for slot, goes_on in zip(
+                slots[groups.stream].tolist(), groups.goes_on.tolist(), strict=True
+            )
+        ]
+        over = ~groups.last | ends[groups.stream]
+        after, rows, events = self.stages.run(before, rows, over)
+        for i, own in zip(groups.stream.tolist(), events, strict=True):
+            final += [(names[i], event) for event in own]
+        kept["held"] = as_column([state.held for state in after])[groups.last]
+        kept["events"] = as_column([state.rule for state in after])[groups.last]
+        return kept, rows, final
+
+    def finish(self, streams: Iterable[Hashable] | None = None) -> GroupedRows:
+        """End streams, or all: their last events are confirmed; return their last smoothed rows."""
+        table = self.table
+        names = list(table.slots if streams is None else streams)
+        rows, _ = self.stages.finish([table.later(table.slots[name]) for name in names])
+        for name in names:
+            table.forget(name)
+        return rows
+
+    # ---- one row ----
+
+    def new_calls(self) -> Calls:
+        """Return what the policy knows of a new stream."""
+        assert self._policy is not None
+        assert self._chain is not None
+        return Calls(self._policy, self._chain.filter().probs, self._independent)
+
+    def take_one(
+        self,
+        update: UpdateStream,
+        stream: Hashable,
+        slot: int,
+        at: float,
+        observed: tuple[Any, Any],
+        smoothed: tuple[Any, Any] | None = None,
+        source: str = "",
+    ) -> Array:
+        """Take one row at the slot that `table.place` found: filter, policy and events, or none.
+
+        `observed` are the prediction as the filter gets it and its weight, `smoothed` those for the
+        smoother. It equals `take` of one row.
+        """
+        table = self.table
+        old = table.slots.get(stream)
+        begins, place = old != slot, np.array([slot])
+        new = {stream: slot} if begins else {}
+        try:
+            columns = table.columns
+            state, time = columns.states[place], columns.times[place]
+            dt = 0.0 if begins else at - float(time[0])
+            estimate = update(state, time, 0, *observed, at, None)
+            if estimate is None:
+                raise table.time_error(stream, slot, at)
+            kept, final = dict[str, Array](), list[tuple[Any, Confirmed]]()
+            if self._policy is not None:
+                calls = self.new_calls() if begins else columns.extra[slot].copy()
+                calls.note(source, at, observed[0], estimate, dt)
+                kept["extra"] = as_column([calls])
+            if self.stages:
+                if begins and old is not None:
+                    final += table.last_events(stream)
+                before = self.stages.start() if begins else table.later(slot)
+                after, events = self.stages.update(before, at, estimate, smoothed, dt)
+                kept |= {"held": as_column([after.held]), "events": as_column([after.rule])}
+                final += [(stream, event) for event in events]
+            table.commit(place, state, time, kept, new, final)
+        except BaseException:
+            table.release_unnamed(new)
+            raise
+        table.note(stream, slot, at)
+        return estimate
+
+    def current(self, slot: int) -> Any:
+        """Return the event that a stream ends with at present, or those of several labels."""
+        state, rule = self.table.columns.events[slot], self.stages.rule
+        return None if state is None or rule is None else rule.core.current(state)
+
+    def pop(self) -> list[tuple[Any, Confirmed]]:
+        """Return the events that were confirmed since the last call, with their streams."""
+        table = self.table
+        # Without a call in between: a signal's handler finds all of them, or none.
+        confirmed, table.confirmed = table.confirmed, []
+        return confirmed
+
+    # ---- a store that keeps each stream by itself ----
+
+    def put(self, stream: Hashable, row: StreamRow) -> None:
+        """Take a stream that a store of rows has."""
+        table, later = self.table, self.stages.unpack(row.later)
+        slot = table.slots[stream] = table.reserve(1)[0]
+        columns = table.columns
+        columns.states[slot], columns.times[slot] = row.numbers, row.time
+        columns.extra[slot], columns.held[slot], columns.events[slot] = row.ties, *later
+
+    def row(self, stream: Hashable) -> StreamRow:
+        """Return a stream for a store of rows."""
+        slot, columns = self.table.slot(stream), self.table.columns
+        later = self.stages.pack(self.table.later(slot))
+        numbers, time = columns.states[slot].copy(), float(columns.times[slot])
+        return StreamRow(time, columns.extra[slot], numbers, later)
+
+
+def _observed(chain: Chain, rows: Rows) -> tuple[Array, Floats]:
+    probs, weights = chain.observe_rows(
+        rows.factorized_sources, rows.probs, rows.one_hot, rows.classes
+    )
+    if not chain.independent:
+        return probs[:, None], weights
+    return (probs if probs.ndim == 3 else pairs(np.asarray(probs, chain._dtype))), weights
+
+
+def as_column(values: Sequence[Any]) -> Array:
+    """Return values, whatever they are, as a column."""
+    column = np.empty(len(values), object)
+    for i, value in enumerate(values):
+        column[i] = value
+    return column
+
+
+def of_stream(error: RowError, rows: Rows) -> RowError:
+    """Return the error of a row's time with the name of its stream, and without sorting."""
+    name = rows.streams[rows.stream[error.row or 0]]
+    problem = f"{error.problem} of stream {name!r}"
+    remedy = "give the rows of a stream in order of time"
+    changes = {} if error.remedy is not Remedy.SORT else {"remedy": remedy}
+    return error.replaced(argument="times", problem=problem, **changes)
