@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -104,14 +104,15 @@ class Taken(NamedTuple):
         Of the filter, in the order of the rows.
     dt, begins : ndarray (T,)
         As in `Groups`.
-    rows : GroupedRows
-        The rows that are complete, smoothed, and the numbers that they had as they came.
+    complete : GroupedRows or None
+        Where there are stages after the filter: the rows that are complete, smoothed, and the
+        numbers that they had as they came.
     """
 
     estimates: Array
     dt: Floats
     begins: Bools
-    rows: GroupedRows
+    complete: GroupedRows | None
 
 
 class Engine:
@@ -187,80 +188,81 @@ class Engine:
         *,
         over: Collection[Hashable] = (),
         live: bool = False,
+        slots: Ints | None = None,
         look: Callable[[Floats, list[Any]], None] | None = None,
     ) -> Taken:
         """Take many rows, in their order: each stream follows, all at once.
 
         The streams that are `over` have no later rows: they are forgotten, and their last events
         confirmed. The clock of the table is left to the caller. Errors of `live` rows name the
-        stream: nobody can sort them. `look` gets the times with which streams begin, and their
-        names, before anything changes.
+        stream: nobody can sort them. `slots` are those of the streams, where they are looked up
+        already. `look` gets the times with which streams begin, and their names, before anything
+        changes.
         """
         table, names = self.table, rows.streams
-        chain, smoother = self._chain, self._smoother
-        observed = None if chain is None else _observed(chain, rows)
-        for_smoother = None if smoother is None else _observed(smoother, rows)
-        slots = table.slots_of(names)
+        observed = None if self._chain is None else _observed(self._chain, rows)
+        to_smooth = None if self._smoother is None else _observed(self._smoother, rows)
+        slots = table.slots_of(names) if slots is None else slots
         try:
             groups = self._grouped(rows, slots)
         except RowError as error:
             late = error.argument == "time" and live
             raise of_stream(error, rows) if late else error from None
-        estimates, after = rows.probs, table.start[None]
+        ends = np.zeros(len(names), bool)
+        if over:
+            ends[:] = [name in over for name in names]
+        estimates, after = rows.probs, np.repeat(table.start[None], len(groups.first), axis=0)
         if observed is not None:
             estimates, after = self._filtered(groups, slots, observed)
-        numbers = self._numbered + groups.order
-        of_rows = GroupedRows(
-            np.repeat(np.arange(len(groups.first)), groups.counts), numbers,
-            rows.time[groups.order], groups.dt[groups.order], estimates[groups.order], np.empty(0),
-        )  # fmt: skip
-        if for_smoother is not None:
-            probs, weight = for_smoother
-            of_rows = of_rows._replace(probs=probs[groups.order], weight=weight[groups.order])
-        ends = (
-            np.array([name in over for name in names], bool) if over else np.zeros(len(names), bool)
-        )
-        kept, complete, final = self._later(groups, slots, of_rows, ends, names)
-        taken = Taken(estimates, groups.dt, groups.begins, complete)
-        who = groups.stream[groups.last]
+        columns, final, complete = dict[str, Array](), list[tuple[Any, Confirmed]](), None
+        if self.stages:
+            columns, final, complete = self._later(rows, groups, slots, ends, estimates, to_smooth)
         if self._policy is not None and observed is not None:
             before = [None if slot < 0 else table.columns.extra[slot] for slot in slots.tolist()]
             seen = observed[0] if self._independent else observed[0][:, 0]
-            kept["extra"] = calls_after(
+            columns["extra"] = calls_after(
                 before, self.new_calls, rows, seen,
                 estimates=estimates, dt=groups.dt, begins=groups.begins,
-            )[who]  # fmt: skip
-        begins = ~groups.goes_on
-        moving = [names[i] for i in np.unique(groups.stream[begins & ~ends[groups.stream]])]
+            )[groups.stream]  # fmt: skip
+        self._commit(rows, groups, slots, ends, after, columns, final, look)
+        self._numbered += len(rows)
+        return Taken(estimates, groups.dt, groups.begins, complete)
+
+    def _commit(
+        self,
+        rows: Rows,
+        groups: Groups,
+        slots: Ints,
+        ends: Bools,
+        states: Array,
+        columns: Mapping[str, Array],
+        final: list[tuple[Any, Confirmed]],
+        look: Callable[[Floats, list[Any]], None] | None,
+    ) -> None:
+        """Write what is known of each stream after its last group; `columns` are more of it."""
+        table, names = self.table, rows.streams
+        begins = ~groups.goes_on & ~ends[groups.stream]
+        moving = [names[i] for i in dict.fromkeys(groups.stream[begins].tolist())]
         for name in moving:
             check_name(name)
-        if look is not None and begins.any():
+        if look is not None and moving:
             look(rows.time[groups.order[groups.first[begins]]], moving)
-        stays = ~ends[who]
         new = dict(zip(moving, table.reserve(len(moving)), strict=True))
+        known = slots >= 0
         try:
-            slots = (
-                np.array([new.get(n, s) for n, s in zip(names, slots.tolist(), strict=True)])
-                if new
-                else slots
-            )
-            if len(who):
-                last_row = groups.order[
-                    np.append(groups.first[1:], len(groups.order))[groups.last] - 1
-                ]
-                of_streams = (
-                    after[groups.last] if chain is not None else np.repeat(after, len(who), 0)
-                )
-                kept = {name: column[stays] for name, column in kept.items()}
-                at = slots[who[stays]], of_streams[stays], rows.time[last_row[stays]]
-                table.commit(*at, kept, new, final)
+            if new:
+                pairs_of = zip(names, slots.tolist(), strict=True)
+                slots = np.array([new.get(name, slot) for name, slot in pairs_of])
+            stays = groups.last & ~ends[groups.stream]
+            last_row = groups.order[np.append(groups.first[1:], len(groups.order))[stays] - 1]
+            where, times = slots[groups.stream[stays]], rows.time[last_row]
+            kept = {name: column[stays] for name, column in columns.items()}
+            table.commit(where, states[stays], times, kept, new, final)
         except BaseException:
             table.release_unnamed(new)
             raise
-        for i in np.flatnonzero(ends & (slots >= 0)).tolist():
+        for i in np.flatnonzero(ends & known).tolist():
             table.discard(names[i])
-        self._numbered += len(rows)
-        return taken
 
     def _grouped(self, rows: Rows, slots: Ints) -> Groups:
         table, known = self.table, slots >= 0
@@ -310,33 +312,41 @@ class Engine:
         return estimates, self.runner.run(states, of_streams, estimates, self._threads)
 
     def _later(
-        self, groups: Groups, slots: Ints, rows: GroupedRows, ends: Bools, names: Sequence[Any]
-    ) -> tuple[dict[str, Array], GroupedRows, list[tuple[Any, Confirmed]]]:
+        self,
+        rows: Rows,
+        groups: Groups,
+        slots: Ints,
+        ends: Bools,
+        estimates: Array,
+        to_smooth: tuple[Array, Floats] | None,
+    ) -> tuple[dict[str, Array], list[tuple[Any, Confirmed]], GroupedRows]:
         """Run the stages after the filter over the groups.
 
-        Return what the table keeps of each stream then, the complete rows, and the final events.
+        Return the columns of the table after each group, the final events, and the complete rows.
         """
-        kept, final = dict[str, Array](), list[tuple[Any, Confirmed]]()
-        if not self.stages:
-            return kept, rows, final
-        table = self.table
+        table, names, order = self.table, rows.streams, groups.order
+        probs, weight = (estimates, np.empty(0)) if to_smooth is None else to_smooth
+        of_groups = GroupedRows(
+            stream=np.repeat(np.arange(len(groups.first)), groups.counts),
+            number=self._numbered + order,
+            time=rows.time[order],
+            dt=groups.dt[order],
+            probs=probs[order],
+            weight=weight[order] if weight.size else weight,
+        )
         first = np.diff(groups.stream, prepend=-1) != 0
         begins_anew = first & ~groups.goes_on & (slots[groups.stream] >= 0)
+        final: list[tuple[Any, Confirmed]] = []
         for i in groups.stream[begins_anew].tolist():
             final += table.last_events(names[i])
-        before = [
-            table.later(slot) if goes_on else self.stages.start()
-            for slot, goes_on in zip(
-                slots[groups.stream].tolist(), groups.goes_on.tolist(), strict=True
-            )
-        ]
+        known = zip(slots[groups.stream].tolist(), groups.goes_on.tolist(), strict=True)
+        before = [table.later(slot) if goes_on else self.stages.start() for slot, goes_on in known]
         over = ~groups.last | ends[groups.stream]
-        after, rows, events = self.stages.run(before, rows, over)
+        after, complete, events = self.stages.run(before, of_groups, over)
         for i, own in zip(groups.stream.tolist(), events, strict=True):
             final += [(names[i], event) for event in own]
-        kept["held"] = as_column([state.held for state in after])[groups.last]
-        kept["events"] = as_column([state.rule for state in after])[groups.last]
-        return kept, rows, final
+        held = as_column([state.held for state in after])
+        return {"held": held, "events": as_column([state.rule for state in after])}, final, complete
 
     def finish(self, streams: Iterable[Hashable] | None = None) -> GroupedRows:
         """End streams, or all: their last events are confirmed; return their last smoothed rows."""

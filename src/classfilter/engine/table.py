@@ -7,6 +7,7 @@ import os
 import sys
 from collections import OrderedDict
 from collections.abc import Hashable, Iterable, Mapping
+from itertools import repeat
 from threading import RLock, local
 from typing import Any, NamedTuple
 from weakref import WeakSet
@@ -190,7 +191,7 @@ class StreamTable:
 
     def slots_of(self, streams: Iterable[Hashable]) -> Ints:
         """Return the slot of each stream, -1 where there is none."""
-        return np.array([self.slots.get(stream, -1) for stream in streams], np.intp)
+        return np.fromiter(map(self.slots.get, streams, repeat(-1)), np.intp)
 
     def place(self, stream: Hashable, at: float) -> int:
         """Return the slot of a row; a free one, if it begins a stream, or begins one anew."""

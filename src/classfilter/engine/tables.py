@@ -245,13 +245,14 @@ class Parts:
         if self._filters:
             return [taken.estimates]
         self._waiting.append(part)
-        return self._completed(taken.rows)
+        return self._completed(taken.complete)
 
     def finish(self, streams: Collection[Any]) -> list[Array]:
         """End streams; return the results of the parts that are complete now."""
         return self._completed(self.engine.finish(streams)) if streams else []
 
-    def _completed(self, smoothed: GroupedRows) -> list[Array]:
+    def _completed(self, smoothed: GroupedRows | None) -> list[Array]:
+        assert smoothed is not None
         for part in self._waiting:
             part.put(smoothed)
         complete = []

@@ -32,7 +32,7 @@ from ..pipeline import DEFAULT_SOURCE, MAX_SOURCES, Chain, Channels
 from ..policy import Policy
 from ..support.atomic import remove_drafts
 from ..support.types import Array, Confidence, Duration, Floats, Weights, is_number
-from ..support.validation import factorize
+from ..support.validation import Factorized, factorize
 from . import store
 from .decide import event_of
 from .engine import Engine, update_stream_of
@@ -109,14 +109,16 @@ def take_rows(
     one_time = isinstance(times, str) or np.ndim(times) == 0
     t, kind = read_times([times] * len(names) if one_time else times, unit)
     if sources is None or isinstance(sources, str):
-        sources = [sources or DEFAULT_SOURCE] * len(names)
-    cells = [DEFAULT_SOURCE if name is None else str(name) for name in np.asarray(sources, object)]
+        source = Factorized(np.zeros(len(names), np.intp), [sources or DEFAULT_SOURCE])
+    else:
+        cells = np.asarray(sources, object)
+        source = factorize([DEFAULT_SOURCE if name is None else str(name) for name in cells])
     outputs = predictions(probs, classes, confidence, independent=independent)
-    counts = {"times": len(t), "sources": len(cells), "probs": len(outputs.one_hot)}
+    counts = {"times": len(t), "sources": len(source.codes), "probs": len(outputs.one_hot)}
     for label, count in counts.items():
         if count != len(names):
             raise ValueError(f"{label} has {count} rows, streams {len(names)}; give one per row")
-    stream, source = factorize(names), factorize(cells)
+    stream = factorize(names)
     rows = Rows(
         time=t,
         stream=stream.codes,
@@ -402,7 +404,7 @@ class Tracker:
             held = table.slots_of(rows.streams)
             last = np.full(len(held), -1)  # the class of each stream's estimate
             last[held >= 0] = classes_of(self._reader, table.columns.states[held[held >= 0]])
-            taken = self._engine.take(rows, live=True, look=look)
+            taken = self._engine.take(rows, live=True, slots=held, look=look)
             if not self._independent:
                 before = classes_before(taken.estimates, rows.stream, last, taken.begins)
                 probs = rows.probs.astype(taken.estimates.dtype, copy=False)
