@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 
-from classfilter.spark.schema import ERROR, OBSERVATION, REFUSED, TIE, TIME, WEIGHT, FrameFormat
+from classfilter.spark.schema import ERROR, OBSERVATION, REFUSED, TIE, TIME, FrameFormat
 from classfilter.spark.stream import _Check
 
 
@@ -45,7 +45,7 @@ class Watermark:
 
 def checked_columns(df: pl.DataFrame) -> list[str]:
     """Return the columns that a processor gets."""
-    return [*df.columns, TIE, TIME, OBSERVATION, WEIGHT, REFUSED, ERROR]
+    return [*df.columns, TIE, TIME, OBSERVATION, REFUSED, ERROR]
 
 
 def run_batch(

@@ -85,6 +85,18 @@ def test_an_overview_has_truth_scores_and_probabilities(truth: Any) -> None:
         assert on == pytest.approx((P[:, i] > 0.5).sum())
 
 
+def test_an_overview_of_heads_has_a_lane_for_each_class() -> None:
+    probs = np.column_stack([np.nan_to_num(SCORES[:, 0]), np.full((6, 2), 0.2), np.full(6, 0.6)])
+    heads = {"robin": None, "activity": ["walk", "sit", "run"]}
+    truth = np.stack([TRUTH[:, 0], [0, 0, 2, 2, -1, 1]], axis=1)
+    rec = cf.rows(time=TIME, probs=probs, classes=heads, label=truth)
+    drawn = bands(only(plot.overview(rec, probs)))
+    assert drawn["robin: truth"] == [(1.0, 3.0)]
+    assert drawn["activity:run: truth"] == [(2.0, 4.0)]
+    assert drawn["activity:run: filtered"] == [(0.0, 6.0)]
+    assert drawn["activity:walk: filtered"] == []
+
+
 def test_what_does_not_fit_is_refused() -> None:
     with pytest.raises(ValueError, match=r"Raw has shape \(6, 1\); it must be \(6, 2\), one row"):
         plot.timeline(TIME, TRUTH, {"Raw": SCORES[:, :1]}, LABELS)

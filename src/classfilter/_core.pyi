@@ -1,5 +1,5 @@
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, overload
+from typing import Any, final, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -166,6 +166,38 @@ class Sticky:
         self,
     ) -> tuple[float, float, NDArray[Any], NDArray[Any] | None]: ...
 
+@final
+class Heads:
+    def __init__(
+        self, filters: tuple[Any, ...], labels: tuple[bool, ...], read: Callable[[Any], Any]
+    ) -> None: ...
+    def _run_streams(
+        self,
+        states: NDArray[Any],
+        slots: NDArray[np.intp] | None,
+        counts: NDArray[np.intp] | None,
+        order: NDArray[np.intp] | None,
+        probs: NDArray[Any],
+        beta: NDArray[Any],
+        dt: NDArray[Any],
+        out: NDArray[Any],
+        after: NDArray[Any],
+        /,
+    ) -> None: ...
+    def _update_stream(
+        self,
+        states: NDArray[Any],
+        times: NDArray[np.float64],
+        slot: int,
+        probs: Any,
+        beta: Any,
+        at: float,
+        channel: tuple[Any, ...] | None,
+        counts: NDArray[np.float64] | None = None,
+        source: int = 0,
+        /,
+    ) -> NDArray[Any] | None: ...
+
 @disjoint_base
 class Adaptive:
     def __init__(
@@ -313,3 +345,26 @@ def log(x: ArrayLike, /) -> NDArray[Any]: ...
 def exp(x: ArrayLike, /) -> NDArray[Any]: ...
 def digamma(x: ArrayLike, /) -> NDArray[Any]: ...
 def trigamma(x: ArrayLike, /) -> NDArray[Any]: ...
+
+@disjoint_base
+class HeadRules:
+    def __init__(self, rules: tuple[EventRule | None, ...], columns: tuple[int, ...]) -> None: ...
+    def start(self) -> tuple[bytes, ...]: ...
+    def update(
+        self, state: tuple[bytes, ...], time: float, probs: ArrayLike, /
+    ) -> tuple[tuple[bytes, ...], tuple[tuple[int, float, float, float, bool], ...]]: ...
+    def update_stream(
+        self,
+        update: Callable[..., NDArray[Any] | None],
+        column: NDArray[np.object_],
+        confirmed: list[tuple[Any, Any]],
+        stream: Any,
+        states: NDArray[Any],
+        times: NDArray[np.float64],
+        slot: int,
+        probs: ArrayLike,
+        beta: Any,
+        at: float,
+        /,
+        *more: Any,
+    ) -> NDArray[Any] | None: ...

@@ -1,4 +1,4 @@
-"""`compare` of several labels at once: by the lanes of its labels, and by scikit-learn."""
+"""`compare` of several labels at once: by the head of each label, and by scikit-learn."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import pytest
 import classfilter as cf
 from classfilter import Comparison, Rows
 from classfilter.compare import Measure, Row
+from classfilter.compare.row_measures import judge, measured
 from classfilter.metrics import label_scores
 from classfilter.tuning import two_folds
 from label_days import label_day, with_labels
@@ -144,19 +145,19 @@ def _check(row: Row, probs: Any) -> None:
             assert of_label["average_precision"] == ap
 
 
-def test_one_label_has_the_measures_of_its_lanes() -> None:
+def test_one_label_has_the_measures_of_its_head() -> None:
     """With their intervals: the same streams are resampled."""
     days = [label_day(seed, 200, [(12, 18)], ["weak"]) for seed in range(6)]
     together = cf.compare(days, seed=1)
-    alone = cf.compare([rec.lane("bird0") for rec in days], seed=1)
+    alone = cf.compare([rec.head("bird0") for rec in days], seed=1)
     for row in together.rows:
         if row.name.startswith("Threshold"):
             continue
-        lane = row_of(alone, row.name).measures
-        # Tuned by itself, a lane of one source has a temperature, which changes no class.
+        head = row_of(alone, row.name).measures
+        # Tuned by itself, a head of one source has a temperature, which changes no class.
         probs = () if "tuned" in row.name.lower() else ("log_loss", "brier")
         for key in ("accuracy", "switches", "delay", *probs):
-            assert row.measures[key] == pytest.approx(lane[key], rel=1e-9), (row.name, key)
+            assert row.measures[key] == pytest.approx(head[key], rel=1e-9), (row.name, key)
     assert together.true_switches == pytest.approx(alone.true_switches)
 
 
@@ -174,20 +175,20 @@ def test_changes_an_hour_are_those_of_one_label() -> None:
 
 
 @pytest.mark.slow
-def test_without_truth_each_label_is_judged_as_its_lanes_are() -> None:
+def test_without_truth_each_label_is_judged_as_its_head_is() -> None:
     days = [label_day(seed, 120, [(6, 9), (10, 8)], labelled=False) for seed in range(4)]
     comparison = cf.compare(days, "strong")
     alone = {
-        label: cf.compare([rec.lane(label) for rec in days], "strong") for label in days[0].classes
+        label: cf.compare([rec.head(label) for rec in days], "strong") for label in days[0].classes
     }
     assert list(comparison.rows[0].measures) == ["agreement", "switches"]
     for name in ("Raw", "Mean of 5", "Hold"):
         row = row_of(comparison, name)
-        lanes = {label: row_of(lane, name).measures for label, lane in alone.items()}
+        heads = {label: row_of(head, name).measures for label, head in alone.items()}
         for key in ("agreement", "switches"):
-            for label, measures in lanes.items():
+            for label, measures in heads.items():
                 assert row.by_label[label][key] == pytest.approx(measures[key].value)
-            mean = np.mean([measures[key].value for measures in lanes.values()])
+            mean = np.mean([measures[key].value for measures in heads.values()])
             assert row.measures[key].value == pytest.approx(mean)
     text = " ".join(str(comparison).split())
     assert "of strong are in its class than on average, the mean over labels." in text
@@ -226,11 +227,54 @@ def test_other_methods_and_what_is_refused() -> None:
     other = cf.compare(days, "strong", extra={"Perfect": perfect})
     assert row_of(other, "Perfect").measures["micro_f1"].value == 1.0
     with pytest.raises(
-        ValueError, match=r"events is True; .* one label: compare\(rows.lane\(label\), events=True"
+        ValueError, match=r"events is True; .* one label: compare\(rows.head\(label\), events=True"
     ):
         cf.compare(days, "strong", events=True)
     with pytest.raises(ValueError, match=r"recordings has 1 labels at once; .* of each label"):
         cf.Channel.between(days, "weak", "strong")
-    lanes = cf.compare([rec.lane("bird0") for rec in days], "strong")
+    of_head = cf.compare([rec.head("bird0") for rec in days], "strong")
     with pytest.raises(ValueError, match="by_label is True; the classes exclude each other"):
-        lanes.to_table(by_label=True)
+        of_head.to_table(by_label=True)
+
+
+def day_of_heads(seed: int, labelled: bool = True) -> Rows:
+    """Return a label and a head of three classes, half of whose truth is known."""
+    T = 200
+    rng = np.random.default_rng(seed)
+    on, activity = (np.repeat(rng.integers(0, K, T // 10), 10) for K in (2, 3))
+    scores = np.clip(0.3 + 0.4 * on + rng.normal(0, 0.2, T), 0, 1)
+    probs = 0.2 + 0.4 * np.eye(3)[activity] + 0.5 * rng.random((T, 3))
+    probs /= probs.sum(axis=1, keepdims=True)
+    truth = np.where(rng.random((T, 2)) < 0.5, -1, np.stack([on, activity], axis=1))
+    return cf.rows(
+        time=np.arange(T) * 5.0,
+        source=np.where(np.arange(T) % 10 == 0, "strong", "weak"),
+        probs=np.column_stack([scores, probs]),
+        classes={"robin": None, "activity": ["walk", "sit", "run"]},
+        label=truth if labelled else None,
+    )
+
+
+@pytest.mark.parametrize("labelled", [True, False])
+def test_each_head_has_the_measures_that_it_has_by_itself(labelled: bool) -> None:
+    days, sets = [day_of_heads(seed, labelled) for seed in range(5)], np.arange(5)[None]
+
+    def of(some: list[Rows]) -> Row:
+        scores: Any = [None] * 5 if labelled else judge(some, "strong")
+        return measured("Raw", False, some, [rec.probs for rec in some], scores, sets)
+
+    row = of(days)
+    assert list(row.by_label) == ["robin", "activity"]
+    alone = {name: of([rec.head(name) for rec in days]).measures for name in row.by_label}
+    for name, measures in row.by_label.items():
+        for key in alone[name].keys() & measures.keys() - {"macro_f1"}:
+            assert measures[key] == pytest.approx(alone[name][key].value), (name, key)
+    means = {key: measure.value for key, measure in row.measures.items()}
+    if labelled:
+        activity = row.by_label["activity"]["f1"]
+        assert activity == pytest.approx(alone["activity"]["macro_f1"].value)
+        of_columns = [row.by_label["robin"]["f1"], *3 * [activity]]
+        assert means["macro_f1"] == pytest.approx(np.mean(of_columns))
+    else:
+        for key in ("agreement", "switches"):
+            assert means[key] == pytest.approx(np.mean([one[key].value for one in alone.values()]))

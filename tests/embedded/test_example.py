@@ -20,7 +20,7 @@ def expected_lines(config: Any) -> list[str]:
     f, names, lines = config.filter(), config.classes, []
     for i in range(8):
         odd = i == 3
-        if config.independent:
+        if not config.heads.is_exclusive:
             row = np.array([0.2 if (k == 0) == odd else 0.8 for k in range(len(names))])
         else:
             row = np.where(np.arange(len(names)) == odd, 0.7, 0.3 / (len(names) - 1))
@@ -28,7 +28,7 @@ def expected_lines(config: Any) -> list[str]:
         _, beta, observed = config.observe(source, row.astype(np.float32))
         probs = f.update(observed, beta, 5.0 if i > 0 else 0.0)
         texts = [f"{name} {int(100 * p + 0.5)} %" for name, p in zip(names, probs, strict=True)]
-        if config.independent:
+        if not config.heads.is_exclusive:
             texts = [text + " on" * bool(p > 0.5) for text, p in zip(texts, probs, strict=True)]
         else:
             texts = [texts[int(np.argmax(probs))]]

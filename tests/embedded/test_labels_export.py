@@ -83,7 +83,7 @@ def test_a_label_is_on_above_one_half(tmp_path: Path) -> None:
                 ["a", "b"], {"a": cf.StickyFilter(2), "b": cf.DirichletFilter(2, 0.9)}
             ),
             r"filters of \['DirichletFilter', 'StickyFilter'\]; give all the same kind, or export"
-            r" each label by itself, chain.lane\(label\)",
+            r" each label by itself, chain.head\(label\)",
         ),
         (
             cf.Chain(label_configs()["sticky"].filter(), policy=Adaptive()),
@@ -98,8 +98,8 @@ def test_what_does_not_fit_is_refused(config: Any, message: str, tmp_path: Path)
     assert not (tmp_path / "new").exists()
 
 
-def test_a_lane_is_exported_by_itself(tmp_path: Path) -> None:
-    chain = label_configs()["sticky"].lane("robin")
+def test_a_head_is_exported_by_itself(tmp_path: Path) -> None:
+    chain = label_configs()["sticky"].head("robin")
     export(chain, tmp_path)
     header = (tmp_path / "src/cf_config.h").read_text()
     assert "enum { CF_CLASS_NOT_ROBIN, CF_CLASS_ROBIN };" in header

@@ -137,7 +137,7 @@ def test_with_a_lag_the_current_event_is_that_of_the_rows_smoothed_so_far(seed: 
     live = random_lagged(seed)
     chain, lag = live.chain.smoother, live.lag
     assert lag is not None
-    core = chain.rule.compiled(CLASSES, chain.filter().dtype)  # type: ignore[union-attr]
+    core = chain.rule.compiled(chain.heads, chain.filter().dtype)  # type: ignore[union-attr]
     tracker = live.tracker()
     seen: dict[Any, list[Row]] = {}
     for row in live.rows:
@@ -164,7 +164,7 @@ def test_what_each_row_confirms_and_leaves_open_is_what_each_label_has(seed: int
     rule = live.chain.rule
     assert rule is not None
     labels = [name for name in LABELS if name not in rule.ignore]
-    lanes = [cf.Tracker(live.chain.lane(name), events=True) for name in labels]
+    lanes = [cf.Tracker(live.chain.head(name), events=True) for name in labels]
     tracker = live.tracker()
     for row in live.rows:
         tracker.update(*row)

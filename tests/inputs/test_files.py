@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import classfilter as cf
 from classfilter import RawFilter, filter_file, read_table, write_table
-from classfilter.inputs import TableFormat, result_columns
+from classfilter.inputs import Heads, TableFormat, result_columns
 from classfilter.support import atomic
 from classfilter.support.atomic import atomic_write, syncing
 from classfilter.support.validation import class_order
@@ -111,8 +111,10 @@ def test_many_columns_take_a_time_in_proportion() -> None:
     classes = tuple(Name(i) for i in range(K))[::-1]
     names: list[str] = [Name("time"), *(Name(f"p_{i}") for i in range(K))]
     Name.compared = 0
-    assert TableFormat(classes).layout(names).classes == tuple(str(i) for i in range(K))
-    assert len(result_columns(names, classes)) == K + 1
+    assert TableFormat(Heads.exclusive(classes)).layout(names).classes == tuple(
+        str(i) for i in range(K)
+    )
+    assert len(result_columns(names, Heads.exclusive(classes))) == K + 1
     assert class_order(RawFilter(classes), tuple(map(str, range(K)))).tolist() == [*range(K)][::-1]
     assert Name.compared < 20 * K
 

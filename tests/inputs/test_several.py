@@ -68,7 +68,7 @@ def test_zones_of_several_streams() -> None:
         ),
         (
             [of(0), of(0, scores="independent")],
-            "data has several labels at once in stream 1, the first has classes that exclude",
+            "labels that may be true at once in stream 1, the first has classes that exclude",
         ),
         ([], r"data is empty; give one table or Rows per stream"),
         ({}, r"data is empty; give one table or Rows per stream"),
@@ -103,4 +103,4 @@ def test_sliding_windows() -> None:
     assert rows.classes == ("speech", "noise")
     assert cf.rows(windows(None)).classes == ("0", "1")
     assert cf.rows(windows(None), classes=["a", "b"]).classes == ("a", "b")
-    assert cf.rows(windows(["ann", "bob"]), scores="independent").independent
+    assert not cf.rows(windows(["ann", "bob"]), scores="independent").heads.is_exclusive

@@ -70,7 +70,7 @@ def test_a_filter_has_the_bits_of_the_filter_of_each_label() -> None:
                 cases.append({"kind": "labels", **case, "beta": ways[0], "dt": ways[1]})
                 out = []
                 for i, label in enumerate(f.classes):
-                    lane = cf.Chain(f).lane(label).filter()
+                    lane = cf.Chain(f).head(label).filter()
                     s = scores[:, i].astype(dtype)
                     out.append(lane.run(np.stack([1 - s, s], 1), beta, dt)[:, 1])
                 after = f.copy()

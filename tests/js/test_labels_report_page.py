@@ -34,7 +34,7 @@ def test_each_label_can_be_played_with(tmp_path: Path) -> None:
         assert shown["message"] is None
         chain = parse(shown["json"])
         assert chain.classes == (f"not {LABELS[k]}", LABELS[k])
-        assert chain.settings["options"] == tuned.lane(LABELS[k]).settings["options"]
+        assert chain.settings["options"] == tuned.head(LABELS[k]).settings["options"]
         expected = tuned.run(rec)[:, k]
         assert node.same_bits(shown["data"][2], expected)
         np.testing.assert_array_equal(node.decode(shown["data"][0], np.float64), rec.time)
@@ -45,6 +45,6 @@ def test_each_label_can_be_played_with(tmp_path: Path) -> None:
             bits = [float(node.decode(event[i], np.float64)[0]) for event in shown["events"]]
             assert bits == list(values)
         assert events
-        assert chain.rule == tuned.lane(LABELS[k]).rule
+        assert chain.rule == tuned.head(LABELS[k]).rule
     assert states[1]["data"] != states[0]["data"]
     assert parse(states[1]["json"]).weight("mic") == ("mic", 0.4)

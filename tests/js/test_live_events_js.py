@@ -95,7 +95,7 @@ def test_a_tracker_has_the_events_of_python(seed: int, limits: dict[str, Any]) -
 def test_labels_at_once_have_the_events_of_python(seed: int, limits: dict[str, Any]) -> None:
     rng = np.random.default_rng(seed)
     chain = label_event_cases.random_chain(rng, label_event_cases.random_rule(rng))
-    if any(isinstance(chain.lane(name).filter(), cf.EmaFilter) for name in LABELS):
+    if any(isinstance(chain.head(name).filter(), cf.EmaFilter) for name in LABELS):
         f = cf.MultiLabelFilter(LABELS, cf.DirichletFilter(2, half_life=2.0))
         chain = cf.Chain(f, beta=BETA, rule=chain.rule)
     count = 40

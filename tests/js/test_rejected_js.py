@@ -12,6 +12,7 @@ import pytest
 import classfilter as cf
 import node_cases as node
 from classfilter.embedded import to_json
+from classfilter.inputs import Heads
 from classfilter.policy import Adaptive, Periodic
 from node_cases import camel, sent
 
@@ -173,7 +174,7 @@ def test_rules_that_do_not_fit() -> None:
     cases = []
     for options in RULES:
         case = {"kind": "error", "name": "EventRule", "args": [camel(options)], "method": "check"}
-        in_python = partial(cf.EventRule(**options).check, ("walk", "sit"))
+        in_python = partial(cf.EventRule(**options).check, Heads.exclusive(("walk", "sit")))
         cases.append(({**case, "call": [["walk", "sit"]]}, in_python, list(camel(options))[-1:]))
     check(cases)
 

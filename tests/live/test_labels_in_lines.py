@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import classfilter as cf
+from classfilter.inputs import Heads
 from classfilter.live import serve
 from ndjson_lines import as_line
 
@@ -37,17 +38,20 @@ def test_one_label_by_one_key() -> None:
     lines = [{"time": t, "p_speech": p} for t, p in enumerate([0.9, 0.8, None, 0.1])]
     two = [[np.nan] * 2 if p is None else [1 - p, p] for p in (0.9, 0.8, None, 0.1)]
     lane = cf.StickyFilter(2, half_life=10.0).run(two, dt=[0.0, 1.0, 1.0, 1.0])[:, 1].tolist()
-    results, _ = served(lines, cf.Chain(f), independent=True)
+    results, _ = served(lines, cf.Chain(f), classes=Heads.of_labels(["speech"]))
     assert [row["f_speech"] for row in results] == lane
     assert [row["labels"] for row in results] == [["speech"] if p > 0.5 else [] for p in lane]
     bare = [{"time": row["time"], "speech": row["p_speech"]} for row in lines]
     again, messages = served(bare, cf.Chain(f), scores="independent", classes=("speech",))
     assert [row["f_speech"] for row in again] == lane, messages
     percent = [{"time": 0, "p_speech": 90}]
-    (row,), _ = served(percent, cf.Chain(f), scores="percent", independent=True)
+    (row,), _ = served(percent, cf.Chain(f), scores="percent", classes=Heads.of_labels(["speech"]))
     assert row["f_speech"] == lane[0]
     (row,), _ = served(
-        [{"time": 0, "p_speech": -1000}], cf.Chain(f), scores="logits", independent=True
+        [{"time": 0, "p_speech": -1000}],
+        cf.Chain(f),
+        scores="logits",
+        classes=Heads.of_labels(["speech"]),
     )
     floored = cf.StickyFilter(2, half_life=10.0).update([1.0, 0.0])[1]
     assert row["f_speech"] == floored

@@ -15,6 +15,7 @@ import pandas as pd
 import pytest
 
 import classfilter as cf
+from classfilter.inputs import Heads
 from classfilter.live import serve
 from classfilter.live.streams import resume
 from differences import part
@@ -36,7 +37,7 @@ def chain(case: Case) -> cf.Chain:
 def wanted(case: Case) -> Found:
     """Return the events of what the rules for rows and plain filters make of a case."""
     result = expected(case)
-    core = RULE.compiled(CLASSES, case.fresh().probs.dtype)
+    core = RULE.compiled(Heads.exclusive(CLASSES), case.fresh().probs.dtype)
     steps = [step for step in case.steps if not isinstance(step, Restart)]
     events = []
     for rows in result.parts or ():

@@ -80,7 +80,7 @@ def lanes(rows: list[Row], chain: cf.Chain) -> Estimates:
     """Return what is right: each label through its chain of two classes, off and on."""
     found = [[np.nan] * len(LABELS) for _ in rows]
     for k, label in enumerate(LABELS):
-        tracker = cf.Tracker(chain.lane(label))
+        tracker = cf.Tracker(chain.head(label))
         for i, row in enumerate(rows):
             s = np.array(row.scores[k], chain.filter().dtype)
             two = [float(1 - s), float(s)]

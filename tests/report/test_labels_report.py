@@ -56,11 +56,15 @@ def test_settings_that_do_not_fit_are_refused(tmp_path: Path) -> None:
     recs, path = label_recordings(), tmp_path / "report.html"
     with pytest.raises(ValueError, match=r"tuned is 'StickyFilter'; the recordings have several"):
         cf.report(recs, path, cf.Chain(cf.StickyFilter(LABELS)))
-    lanes = {name: rec.lane("great tit") for name, rec in recs.items()}
+    alone = {name: rec.head("great tit") for name, rec in recs.items()}
     with pytest.raises(ValueError, match=r"one class at a time, .*: read them with scores=\"inde"):
-        cf.report(lanes, path, label_settings())
+        cf.report(alone, path, label_settings())
     with pytest.raises(ValueError, match="data has classes that exclude each other in str"):
-        cf.report({**recs, "lane": lanes["wood"]}, path, label_settings())
+        cf.report({**recs, "head": alone["wood"]}, path, label_settings())
+    heads = {"robin": None, "activity": ["walk", "sit", "run"]}
+    rows = cf.rows(time=[0.0], probs=[[0.5, 0.2, 0.2, 0.6]], classes=heads)
+    with pytest.raises(ValueError, match=r"the heads \['robin', 'activity'\], of which some have"):
+        cf.report(rows, path)
     assert not path.exists()
 
 
@@ -68,7 +72,7 @@ def test_a_recording_and_a_chain_in_a_notebook() -> None:
     rec = label_recordings()["wood"]
     html = rec._repr_html_()
     header, *lines = rows_of(html)
-    assert header == ["label", "truth", "eye", "mic"]
+    assert header == ["class", "truth", "eye", "mic"]
     assert lines[0][:2] == ["&lt;u&gt;robin&lt;/u&gt;", "90"]
     assert int(lines[2][3]) == ((rec.probs[:, 2] > 0.5) & (rec.of_source("mic"))).sum()
     weights = rows_of(label_settings()._repr_html_())

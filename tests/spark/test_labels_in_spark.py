@@ -56,27 +56,27 @@ def birds(streams: int, rows: int, seed: int = 0) -> pl.DataFrame:
     )
 
 
-def by_lanes(df: pl.DataFrame, chain: cf.Chain, lag: int | None = 0) -> dict[str, list[float]]:
+def by_heads(df: pl.DataFrame, chain: cf.Chain, lag: int | None = 0) -> dict[str, list[float]]:
     """Return the results of each label by its own chain of two classes."""
     found = {}
     for label in LABELS:
         p = pl.col(f"p_{label}")
         kept = df.sort(ORDER).select("row", "time", "stream", "source")
-        lane = kept.with_columns(
+        two = kept.with_columns(
             **{f"p_not {label}": df.sort(ORDER).select(1 - p).to_series()},
             **{f"p_{label}": df.sort(ORDER).select(p).to_series()},
         )
-        results = cf.smooth_table(lane, chain.lane(label), lag=lag)
+        results = cf.smooth_table(two, chain.head(label), lag=lag)
         assert isinstance(results, pl.DataFrame)
         found[label] = results.sort("row")[f"f_{label}"].to_list()
     return found
 
 
 def check(out: pl.DataFrame, df: pl.DataFrame, chain: cf.Chain, lag: int | None = 0) -> None:
-    lanes = by_lanes(df, chain, lag)
-    assert {name: out[f"f_{name}"].to_list() for name in LABELS} == lanes
+    heads = by_heads(df, chain, lag)
+    assert {name: out[f"f_{name}"].to_list() for name in LABELS} == heads
     names = [str(name) for name in chain.classes]
-    on = [",".join(n for n in names if lanes[n][row] > 0.5) for row in range(len(df))]
+    on = [",".join(n for n in names if heads[n][row] > 0.5) for row in range(len(df))]
     assert out["labels"].to_list() == on
 
 
@@ -128,3 +128,65 @@ def test_invalid_scores_are_set_apart(spark: Any) -> None:
     assert "class 'wren', is 1.5; it must lie in [0, 1]" in out["error"][0]
     assert out[0, "labels"] is None
     check(out[1:], df[1:].with_columns(row=pl.col("row") - 1), CHAINS["plain"])
+
+
+HEADS: dict[str, Any] = {"activity": ["sit", "walk", "run"], "robin": None}
+
+
+def activities(rows: int = 200) -> pl.DataFrame:
+    """Return predictions of an activity and of a label, of several streams."""
+    df = birds(5, rows).drop("p_wren").unique(["stream", "time"], maintain_order=True)
+    columns = [f"p_activity:{name}" for name in HEADS["activity"]]
+    probs = np.random.default_rng(1).dirichlet(np.ones(3), len(df))
+    return df.with_columns(pl.from_numpy(probs, columns))
+
+
+def test_heads_of_several_classes(spark: Any) -> None:
+    df = activities()
+    parts = {"activity": cf.StickyFilter(3, half_life=5.0), "robin": cf.DirichletFilter(2)}
+    chain = cf.Chain(
+        cf.MultiLabelFilter(HEADS, parts), beta={"near": 1.0, "far": {"activity": 0.25, "robin": 1}}
+    )
+    expected = cf.filter_table(df.sort("stream", "time"), chain)
+    assert isinstance(expected, pl.DataFrame)
+    assert expected.columns[-2:] == ["activity", "labels"]
+    frame = spark.createDataFrame(df.sample(fraction=1.0, shuffle=True, seed=0).to_arrow())
+    filtered = cf.spark.filter_frame(frame, chain)
+    assert filtered.columns == expected.columns
+    assert by_row(filtered).equals(expected.sort("row"))
+    rule = cf.EventRule(change_cost=2.0)
+    events = pl.from_arrow(cf.spark.event_frame(frame, chain, rule).toArrow())
+    assert isinstance(events, pl.DataFrame)
+    whole = cf.events(df.sort("stream", "time"), chain, rule)
+    order = ["stream", "start", "class"]
+    assert events.sort(order).equals(whole.sort(order))
+    again = pl.from_arrow(cf.spark.event_frame(filtered, rule).toArrow())
+    assert isinstance(again, pl.DataFrame)
+    assert again.sort(order).equals(whole.sort(order))
+
+
+@pytest.mark.slow
+def test_a_query_of_heads_of_several_classes(spark: Any, tmp_path: Path) -> None:
+    df = activities()
+    f = {"activity": cf.StickyFilter(3, half_life=5.0), "robin": cf.DirichletFilter(2)}
+    chain = cf.Chain(cf.MultiLabelFilter(HEADS, f))
+    schema = spark.createDataFrame(df.to_arrow()).schema
+    write_parts(split(df.sort("row"), 3), tmp_path / "in")
+    source = spark.readStream.schema(schema).parquet(str(tmp_path / "in"))
+    out, _ = run(spark, tmp_path, cf.spark.filter_stream(source, chain))
+    expected = cf.filter_table(df.sort("row"), chain)
+    assert isinstance(expected, pl.DataFrame)
+    assert out.sort("row").drop("status", "error").equals(expected)
+
+
+@pytest.mark.slow
+def test_tuned_by_labels(spark: Any) -> None:
+    df = birds(2, 200).fill_null(0.5)
+    df = df.with_columns(
+        (pl.col(f"p_{name}") > 0.5).cast(int).alias(f"y_{name}") for name in LABELS
+    )
+    how: Any = {"filter": "sticky", "reference": "near", "labels": True}
+    frame = spark.createDataFrame(df.to_arrow())
+    tuned = cf.spark.tune_frame(frame, scores="independent", **how)
+    rows = cf.rows(df.sort("stream", "time"), scores="independent")
+    assert tuned.settings == cf.tune(rows, **how).settings

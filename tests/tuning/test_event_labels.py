@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import classfilter as cf
+from classfilter.inputs import Heads
 from classfilter.tuning.event_cost import StreamRows
 from classfilter.tuning.event_labels import EventTally, choose_by_labels, costs_to_try, tally_events
 from classfilter.tuning.event_rule import with_event_rule
@@ -19,7 +20,7 @@ HALF = 0.5
 
 
 def scores_of(rec: cf.Rows, probs: np.ndarray, rule: cf.EventRule) -> tuple[int, int, int]:
-    how: Any = {"scores": "independent"} if rec.independent else {}
+    how: Any = {"scores": "independent"} if not rec.heads.is_exclusive else {}
     given = cf.rows(time=rec.time, source="any", probs=probs, classes=rec.classes, **how)
     scores = cf.metrics.event_scores(
         cf.label_events(rec, rule.max_gap), cf.events(given, rule), HALF
@@ -40,7 +41,7 @@ def test_events_are_scored_as_event_scores_does(kind: str) -> None:
     streams = []
     for rec in recs:
         assert rec.label is not None
-        if rec.independent:
+        if not rec.heads.is_exclusive:
             probs = np.where(rng.random(rec.label.shape) < 0.8, rec.label, 1 - rec.label)
             probs = 0.2 + 0.6 * probs
         else:
@@ -50,7 +51,7 @@ def test_events_are_scored_as_event_scores_does(kind: str) -> None:
         streams.append(StreamRows(rec.time, probs))
     costs = [0.0, 1.0, 5.0, 40.0]
     labels = [np.asarray(rec.label) for rec in recs]
-    tally = tally_events(streams, labels, recs[0].classes, rule, costs)
+    tally = tally_events(streams, labels, recs[0].heads, rule, costs)
     for i, (rec, rows) in enumerate(zip(recs, streams, strict=True)):
         for j, cost in enumerate(costs):
             mine = int(tally.found[i, j]), int(tally.predicted[i, j]), int(tally.true[i, j])
@@ -64,7 +65,7 @@ def test_time_without_a_label_does_not_count() -> None:
     rows = StreamRows(time, np.eye(2)[truth])
     label = truth.copy()
     label[5:25] = -1
-    tally = tally_events([rows], [label], ("walk", "sit"), cf.EventRule(), [0.0])
+    tally = tally_events([rows], [label], Heads.exclusive(["walk", "sit"]), cf.EventRule(), [0.0])
     # Of the labels 5 rows of walk are left, then 5 of walk, then 10 of sit.
     assert (tally.found.item(), tally.predicted.item(), tally.true.item()) == (3, 3, 3)
 

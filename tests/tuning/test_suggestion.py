@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import classfilter as cf
+from classfilter.inputs import Heads
 from classfilter.tuning import Suggestion, Tuned
 from classfilter.tuning.event_cost import EventCounts, StreamRows
 from classfilter.tuning.expected_events import Calls
@@ -53,7 +54,7 @@ def costs(tuned: Tuned) -> tuple[float, float]:
 def random_counts(seed: int = 0) -> EventCounts:
     rng = np.random.default_rng(seed)
     probs = rng.dirichlet(np.full(3, 0.5), 400)
-    return EventCounts([StreamRows(np.arange(400.0), probs)], ("a", "b", "c"))
+    return EventCounts([StreamRows(np.arange(400.0), probs)], Heads.exclusive("abc"))
 
 
 def test_errors_that_stand_alone_do_not_count_as_events() -> None:
@@ -123,7 +124,7 @@ def test_no_cost_where_no_more_events_are_there_than_expected() -> None:
 def test_a_live_cost_of_more_than_half_a_call_is_left_out(share: float) -> None:
     rng = np.random.default_rng(0)
     steady = rng.dirichlet(np.full(3, 0.5), 40).repeat(10, axis=0)
-    offline = EventCounts([StreamRows(np.arange(400.0), steady)], ("a", "b", "c"))
+    offline = EventCounts([StreamRows(np.arange(400.0), steady)], Heads.exclusive("abc"))
     live = random_counts(1)
     cost = live.smallest_cost(offline.total(0.0))
     assert cost > 0

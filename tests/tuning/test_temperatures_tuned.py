@@ -242,7 +242,7 @@ def test_several_labels_have_one_temperature() -> None:
     best = by_scipy(both / both.sum(axis=1, keepdims=True), np.eye(2)[truth[truth >= 0]])
     assert new.calibration.filtered.value == pytest.approx(best, rel=1e-5)
     assert new.calibration.filtered.value == pytest.approx(2, abs=0.4)
-    temperatures = {new.lane(label).filter().temperature for label in "ab"}
+    temperatures = {new.head(label).filter().temperature for label in "ab"}
     assert temperatures == {new.calibration.filtered.value}
 
 

@@ -29,8 +29,13 @@
 /* A call of either precision: what points to numbers is void here, so one text serves both. */
 #define CALL(self, name, arguments) ((self)->single ? name##_f32 arguments : name##_f64 arguments)
 
+/* What each filter does: with a row of the call's own, which then takes the estimate; and with rows of many streams. */
+typedef struct Core Core;
+typedef cf_status observe_row(Core *self, void *state, void *row, double beta, double dt);
+typedef cf_status run_table(Core *self, const void *table, void *cache, void *scratch, size_t *row);
+
 /* What the compiled part of every filter begins with. */
-typedef struct {
+struct Core {
     PyObject_HEAD
     int single; /* float, not double */
     size_t classes, state_size;
@@ -38,7 +43,10 @@ typedef struct {
     void *memory; /* one block, for all the rest */
     void *state, *start, *scratch, *cache;
     size_t cache_size; /* of what a call may leave to the next one; 0 where there is no such thing */
-} Core;
+    size_t scratch_size;
+    observe_row *observe;
+    run_table *run;
+};
 
 /* Numbers of the filter's precision: read one, write one, their size and NumPy's type, a pointer to the one at i. */
 double get_number(const Core *self, const void *numbers, size_t i);
@@ -96,11 +104,17 @@ PyObject *reset(PyObject *object, PyObject *nothing);
 void dealloc(PyObject *object);
 extern const char update_doc[], run_doc[];
 
-/* One row of one stream: what each filter does with a row of the call's own, which then takes the estimate. */
-typedef cf_status observe_row(Core *self, void *state, void *row, double beta, double dt);
+/* One row of one stream. */
+typedef struct {
+    void *state;
+    double *time, dt;
+} Place;
 
-PyObject *update_filter(Core *self, PyObject *const *args, Py_ssize_t nargs, PyObject *names, observe_row *observe);
-PyObject *update_stream(Core *self, PyObject *const *args, Py_ssize_t nargs, observe_row *observe);
+PyObject *update_filter(PyObject *object, PyObject *const *args, Py_ssize_t nargs, PyObject *names);
+PyObject *update_stream(PyObject *object, PyObject *const *args, Py_ssize_t nargs);
+int find_place(const Core *self, PyObject *const *args, double at, Place *place);
+int wrong_channel(const Core *self, PyObject *channel);
+cf_status correct(Core *self, PyObject *channel, void *row);
 
 /* What is counted of the sources (sources.c): the numbers of all, and those of a row's, NULL where none are. */
 Py_ssize_t class_of(const Core *self, const void *numbers);
@@ -108,7 +122,7 @@ int take_counts(PyObject *array, PyObject *source, size_t classes, double **all,
 void count_row(double *all, double *own, double at, double dt, Py_ssize_t predicted, Py_ssize_t before);
 PyObject *count_rows(PyObject *m, PyObject *const *args, Py_ssize_t nargs);
 
-/* Rows of many streams, as the core takes them, and what each filter does with them. */
+/* Rows of many streams, as the core takes them. */
 enum { FEW_ROWS = 64 };
 
 typedef union {
@@ -116,13 +130,17 @@ typedef union {
     cf_table_f64 f64;
 } Table;
 
-typedef cf_status run_table(Core *self, const void *table, void *cache, void *scratch, size_t *row);
-
 cf_status check_temperature(const Core *self);
 void temper_row(const Core *self, void *row);
 void temper_rows(const Core *self, const void *table);
+Table make_table(int single, size_t streams, const size_t *slots, const size_t *counts, const size_t *order,
+                 const void *states, void *after, const void *probs, const void *beta, const void *dt,
+                 size_t beta_stride, size_t dt_stride, void *out);
 Table one_stream(const Rows *rows, void *state, PyArrayObject *out);
-PyObject *run_streams(Core *self, PyObject *const *args, Py_ssize_t nargs, size_t scratch_size, run_table *run);
+PyObject *run_streams(PyObject *object, PyObject *const *args, Py_ssize_t nargs);
+int is_array(PyObject *object, int dimensions, int type);
+int wrong_table(const Core *self, PyObject *const *args, size_t rows, size_t *total);
+const size_t *indices(PyObject *object);
 int wrong_states(const Core *self, PyArrayObject *states);
 int are_indices(PyObject *object, size_t count, size_t end);
 extern const char update_stream_doc[], run_streams_doc[];
@@ -134,14 +152,9 @@ PyObject *check_streams(PyObject *m, PyObject *args);
 PyObject *as_batch(PyObject *m, PyObject *const *args, Py_ssize_t nargs);
 PyObject *check_batch(PyObject *m, PyObject *const *args, Py_ssize_t nargs);
 
-/* Rules for events: a new state, one row of a stream, and one row of one of many. */
-PyObject *events_start(PyObject *object, PyObject *nothing);
-PyObject *events_update(PyObject *object, PyObject *const *args, Py_ssize_t nargs);
-PyObject *update_events(PyObject *rule, PyObject *const *args, Py_ssize_t nargs);
-extern const char update_events_doc[];
-
 /* The types, and the functions of the module. */
-extern PyType_Spec dirichlet_spec, sticky_spec, adaptive_spec, events_spec;
+extern PyType_Spec dirichlet_spec, sticky_spec, heads_spec, adaptive_spec, events_spec, head_rules_spec;
+extern PyTypeObject *dirichlet_type, *sticky_type, *events_type;
 extern PyMethodDef functions[];
 
 #endif

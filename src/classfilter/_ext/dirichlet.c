@@ -14,25 +14,11 @@ static cf_status observe(Core *self, void *state, void *row, double beta, double
     return status;
 }
 
-static PyObject *update(PyObject *object, PyObject *const *args, Py_ssize_t nargs, PyObject *names) {
-    return update_filter((Core *)object, args, nargs, names, observe);
-}
-
-static PyObject *update_one_of_many(PyObject *object, PyObject *const *args, Py_ssize_t nargs) {
-    return update_stream((Core *)object, args, nargs, observe);
-}
-
 static cf_status run_rows(Core *self, const void *table, void *cache, void *scratch, size_t *row) {
     const cf_status status = CALL(self, cf_dirichlet_run, (settings_of(self), table, scratch, row, NULL));
     (void)cache;
     if (status == CF_OK && self->temperature != 1) temper_rows(self, table);
     return status;
-}
-
-static PyObject *run_many(PyObject *object, PyObject *const *args, Py_ssize_t nargs) {
-    Core *self = (Core *)object;
-    if (!ready(self)) return NULL;
-    return run_streams(self, args, nargs, CF_DIRICHLET_SCRATCH_MANY(self->classes), run_rows);
 }
 
 static PyObject *run_plain(Core *self, PyObject *const inputs[3]) {
@@ -205,6 +191,9 @@ static int init(PyObject *object, PyObject *args, PyObject *kwargs) {
     self->classes = (size_t)PyArray_DIM(array, 0);
     state = self->state_size = CF_DIRICHLET_STATE(self->classes);
     scratch = CF_DIRICHLET_SCRATCH(self->classes);
+    self->scratch_size = CF_DIRICHLET_SCRATCH_MANY(self->classes);
+    self->observe = observe;
+    self->run = run_rows;
     self->memory = PyMem_Malloc(LINE + (2 * state + self->classes + scratch) * size_of(self));
     if (self->memory == NULL) {
         Py_DECREF(array);
@@ -256,11 +245,11 @@ static int init(PyObject *object, PyObject *args, PyObject *kwargs) {
 }
 
 static PyMethodDef methods[] = {
-    {"update", (PyCFunction)(void (*)(void))update, METH_FASTCALL | METH_KEYWORDS, update_doc},
+    {"update", (PyCFunction)(void (*)(void))update_filter, METH_FASTCALL | METH_KEYWORDS, update_doc},
     {"run", (PyCFunction)(void (*)(void))run, METH_FASTCALL | METH_KEYWORDS, run_doc},
     {"reset", reset, METH_NOARGS, "reset($self, /)\n--\n\nReturn to the state before any data."},
-    {"_run_streams", (PyCFunction)(void (*)(void))run_many, METH_FASTCALL, run_streams_doc},
-    {"_update_stream", (PyCFunction)(void (*)(void))update_one_of_many, METH_FASTCALL, update_stream_doc},
+    {"_run_streams", (PyCFunction)(void (*)(void))run_streams, METH_FASTCALL, run_streams_doc},
+    {"_update_stream", (PyCFunction)(void (*)(void))update_stream, METH_FASTCALL, update_stream_doc},
     {"_update_chain", update_dirichlet_chain, METH_VARARGS,
      "_update_chain($self, states, before, probs, beta, dt, /)\n--\n\n"
      "Update the state after an earlier row, or a start, for each row; see filters/dirichlet_smoothing.py."},

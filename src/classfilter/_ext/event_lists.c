@@ -14,6 +14,18 @@ int reserve(List *list, size_t more) {
     return 0;
 }
 
+/* Appends events; 0, or -1 after a failure. */
+int add_events(List *list, const cf_event *events, size_t count) {
+    if (count == 0) return 0;
+    if (reserve(list, count) < 0) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    memcpy(list->events + list->count, events, count * sizeof *events);
+    list->count += count;
+    return 0;
+}
+
 /* Divides what is longer than max_duration. */
 int divide(const EventRule *self, List *list) {
     const double longest = self->core.single ? self->rule.f32.max_duration : self->rule.f64.max_duration;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A row of one of many streams, and what a rule for events makes of the estimate: both are taken, or neither. */
-#include "binding.h"
+#include "events.h"
 
 /* What an argument of update_stream is, before those of the filter's own _update_stream and among them. */
 enum { UPDATE, COLUMN, CONFIRMED, STREAM, STATES, TIMES, SLOT, PROBS, BETA, AT, LEAST };
@@ -30,14 +30,14 @@ static int wrong_arguments(PyObject *const *args, Py_ssize_t nargs, size_t *slot
 }
 
 /* The state of the rule after the row, and the events that are final then: (state, events). */
-static PyObject *decide(PyObject *rule, PyObject *state, PyObject *at, PyObject *estimate) {
-    PyObject *row[3],
-        *decided = NULL, *const begins = state == NULL || state == Py_None ? events_start(rule, NULL) : NULL;
+static PyObject *decide(PyObject *rule, PyObject *state, PyObject *at, PyObject *estimate, start_events *start,
+                        decide_row *update) {
+    PyObject *row[3], *decided = NULL, *const begins = state == NULL || state == Py_None ? start(rule, NULL) : NULL;
     if (state == NULL || state == Py_None) state = begins;
     row[0] = state;
     row[1] = at;
     row[2] = estimate;
-    if (state != NULL) decided = events_update(rule, row, 3);
+    if (state != NULL) decided = update(rule, row, 3);
     Py_XDECREF(begins);
     return decided;
 }
@@ -80,12 +80,13 @@ static PyObject *call(PyObject *function, PyObject *const *args, Py_ssize_t narg
 
 /* update_stream(update, column, confirmed, stream, states, times, slot, probs, beta, at, ...): no Python code runs between the change of the
    filter's state and that of the column, so a signal's handler finds both or neither. */
-PyObject *update_events(PyObject *rule, PyObject *const *args, Py_ssize_t nargs) {
+PyObject *update_events(PyObject *rule, PyObject *const *args, Py_ssize_t nargs, start_events *start,
+                        decide_row *update) {
     PyObject *estimate, *decided = NULL;
     size_t slot = 0, size;
     char *state, *before, few[512];
     double *time, time_before;
-    if (!ready((Core *)rule) || wrong_arguments(args, nargs, &slot) < 0) return NULL;
+    if (wrong_arguments(args, nargs, &slot) < 0) return NULL;
     size = (size_t)PyArray_STRIDE((PyArrayObject *)args[STATES], 0);
     state = (char *)PyArray_DATA((PyArrayObject *)args[STATES]) + slot * size;
     time = (double *)PyArray_DATA((PyArrayObject *)args[TIMES]) + slot;
@@ -96,7 +97,7 @@ PyObject *update_events(PyObject *rule, PyObject *const *args, Py_ssize_t nargs)
     estimate = call(args[UPDATE], args + STATES, nargs - STATES);
     if (estimate != NULL && estimate != Py_None) {
         PyObject **const entry = (PyObject **)PyArray_DATA((PyArrayObject *)args[COLUMN]) + slot;
-        decided = decide(rule, *entry, args[AT], estimate);
+        decided = decide(rule, *entry, args[AT], estimate, start, update);
         if (decided != NULL && confirm(args[CONFIRMED], args[STREAM], PyTuple_GetItem(decided, 1)) < 0)
             Py_CLEAR(decided);
         if (decided != NULL) {

@@ -99,73 +99,80 @@ PyObject *events_start(PyObject *object, PyObject *nothing) {
     return state;
 }
 
-PyObject *events_update(PyObject *object, PyObject *const *args, Py_ssize_t nargs) {
-    EventRule *self = (EventRule *)object;
-    double time, row[32];
-    void *probs = row;
+/* The state after a row of numbers, NULL after a failure; `list` gets the events that are final by then. */
+PyObject *after_row(const EventRule *self, PyObject *object, double time, const void *probs, List *list) {
     cf_event few[CF_EVENTS_ROOM(2 * FIRST_NODES)];
-    List list = {few, 0, 0};
-    PyObject *after = NULL, *events = NULL, *result = NULL;
+    List found = {few, 0, 0};
+    PyObject *after;
     const char *state;
     char *to;
     size_t bytes, nodes, slots, room;
     cf_status status;
     int full;
+    state = take_state(self, object, &bytes);
+    if (state == NULL) return NULL;
+    full = is_full(self, state, &nodes, &slots);
+    if (full) bytes = EVENTS(self, cf_events_size, nodes, slots);
+    after = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)bytes);
+    if (after == NULL) return NULL;
+    to = PyBytes_AsString(after);
+    if (!full)
+        memcpy(to, state, bytes);
+    else if (EVENTS(self, cf_events_grow, state, to, nodes, slots) != CF_OK) {
+        Py_DECREF(after);
+        return PyErr_NoMemory();
+    }
+    room = room_of(self, to);
+    if (room > sizeof few / sizeof *few) {
+        found.events = NULL;
+        if (reserve(&found, room) < 0) {
+            Py_DECREF(after);
+            return PyErr_NoMemory();
+        }
+    }
+    status = EVENTS(self, cf_events_update, to, time, probs, found.events, &found.count);
+    if (status != CF_OK) {
+        raise_events(self, status, -1, time, last_time(self, state), probs);
+        Py_CLEAR(after);
+    } else if (found.count > 0) {
+        List own = {NULL, 0, 0}; /* `divide` needs a list of its own */
+        if (add_events(&own, found.events, found.count) < 0 || divide(self, &own) < 0 ||
+            add_events(list, own.events, own.count) < 0)
+            Py_CLEAR(after);
+        free(own.events);
+    }
+    if (found.events != few) free(found.events);
+    return after;
+}
+
+PyObject *events_update(PyObject *object, PyObject *const *args, Py_ssize_t nargs) {
+    EventRule *self = (EventRule *)object;
+    double time, row[32];
+    void *probs = row;
+    List list = {NULL, 0, 0};
+    PyObject *after = NULL, *events = NULL, *result = NULL;
     if (!ready(&self->core)) return NULL;
     if (nargs != 3) {
         PyErr_Format(PyExc_TypeError, "update() takes state, time and probs, but got %zd arguments", nargs);
         return NULL;
     }
     if (take_number(args[1], "time", &time) < 0) return NULL;
-    state = take_state(self, args[0], &bytes);
-    if (state == NULL) return NULL;
     if (self->core.classes > sizeof row / sizeof *row) {
         probs = PyMem_Malloc(self->core.classes * size_of(&self->core));
         if (probs == NULL) return PyErr_NoMemory();
     }
-    if (take_row(&self->core, args[2], probs) < 0) goto done;
-    full = is_full(self, state, &nodes, &slots);
-    if (full) bytes = EVENTS(self, cf_events_size, nodes, slots);
-    after = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)bytes);
-    if (after == NULL) goto done;
-    to = PyBytes_AsString(after);
-    if (!full)
-        memcpy(to, state, bytes);
-    else if (EVENTS(self, cf_events_grow, state, to, nodes, slots) != CF_OK) {
-        PyErr_NoMemory();
-        goto done;
-    }
-    room = room_of(self, to);
-    if (room > sizeof few / sizeof *few) {
-        list.events = NULL;
-        if (reserve(&list, room) < 0) {
-            PyErr_NoMemory();
-            goto done;
-        }
-    }
-    status = EVENTS(self, cf_events_update, to, time, probs, list.events, &list.count);
-    if (status != CF_OK) {
-        raise_events(self, status, -1, time, last_time(self, state), probs);
-        goto done;
-    }
-    if (list.count > 0 && list.events == few) { /* `divide` needs a list of its own */
-        List own = {NULL, 0, 0};
-        if (reserve(&own, list.count) < 0) {
-            PyErr_NoMemory();
-            goto done;
-        }
-        memcpy(own.events, few, list.count * sizeof *few);
-        own.count = list.count;
-        list = own;
-    }
-    if (list.count == 0 || divide(self, &list) == 0) events = as_tuples(&list);
+    if (take_row(&self->core, args[2], probs) == 0) after = after_row(self, args[0], time, probs, &list);
+    if (after != NULL) events = as_tuples(&list);
     if (events != NULL) result = PyTuple_Pack(2, after, events);
-done:
     Py_XDECREF(events);
     Py_XDECREF(after);
     if (probs != row) PyMem_Free(probs);
-    if (list.events != few) free(list.events);
+    free(list.events);
     return result;
+}
+
+static PyObject *events_stream(PyObject *object, PyObject *const *args, Py_ssize_t nargs) {
+    return ready((Core *)object) ? update_events(object, args, nargs, events_start, events_update) : NULL;
 }
 
 /* Takes all rows, in a state that grows; it needs no GIL. Returns -1 where memory is short. */
@@ -332,7 +339,7 @@ static PyMethodDef events_methods[] = {
      "update($self, state, time, probs, /)\n--\n\nTake one row: the new state, and the events that are final by now, "
      "as "
      "(class, start, end, probability, forced)."},
-    {"update_stream", (PyCFunction)(void (*)(void))update_events, METH_FASTCALL, update_events_doc},
+    {"update_stream", (PyCFunction)(void (*)(void))events_stream, METH_FASTCALL, update_events_doc},
     {"run", events_run, METH_VARARGS,
      "run($self, state, times, probs, /)\n--\n\nTake many rows, exactly as a loop of `update`: the new state, and the "
      "events as columns."},

@@ -6,13 +6,13 @@
 static struct PyModuleDef module = {
     PyModuleDef_HEAD_INIT, "_core", "The compiled core of classfilter.", -1, functions, NULL, NULL, NULL, NULL};
 
-static int add_type(PyObject *to, PyType_Spec *of, const char *name) {
+PyTypeObject *dirichlet_type, *sticky_type, *events_type;
+
+/* Adds a type to the module; NULL after a failure. */
+static PyTypeObject *add_type(PyObject *to, PyType_Spec *of, const char *name) {
     PyObject *type = PyType_FromSpec(of);
-    if (type == NULL || PyModule_AddObject(to, name, type) < 0) {
-        Py_XDECREF(type);
-        return -1;
-    }
-    return 0;
+    if (type != NULL && PyModule_AddObject(to, name, type) < 0) Py_CLEAR(type);
+    return (PyTypeObject *)type;
 }
 
 PyMODINIT_FUNC PyInit__core(void) {
@@ -23,8 +23,12 @@ PyMODINIT_FUNC PyInit__core(void) {
 #ifdef Py_GIL_DISABLED
     PyUnstable_Module_SetGIL(core, Py_MOD_GIL_NOT_USED);
 #endif
-    if (add_type(core, &dirichlet_spec, "Dirichlet") < 0 || add_type(core, &sticky_spec, "Sticky") < 0 ||
-        add_type(core, &adaptive_spec, "Adaptive") < 0 || add_type(core, &events_spec, "EventRule") < 0) {
+    dirichlet_type = add_type(core, &dirichlet_spec, "Dirichlet");
+    sticky_type = add_type(core, &sticky_spec, "Sticky");
+    events_type = add_type(core, &events_spec, "EventRule");
+    if (dirichlet_type == NULL || sticky_type == NULL || events_type == NULL ||
+        add_type(core, &heads_spec, "Heads") == NULL || add_type(core, &adaptive_spec, "Adaptive") == NULL ||
+        add_type(core, &head_rules_spec, "HeadRules") == NULL) {
         Py_DECREF(core);
         return NULL;
     }

@@ -32,25 +32,10 @@ static cf_status sticky_observe(Core *self, void *state, void *row, double beta,
     return status;
 }
 
-static PyObject *sticky_update(PyObject *object, PyObject *const *args, Py_ssize_t nargs, PyObject *names) {
-    return update_filter((Core *)object, args, nargs, names, sticky_observe);
-}
-
-static PyObject *sticky_stream(PyObject *object, PyObject *const *args, Py_ssize_t nargs) {
-    return update_stream((Core *)object, args, nargs, sticky_observe);
-}
-
 static cf_status sticky_rows(Core *self, const void *table, void *cache, void *scratch, size_t *row) {
     const cf_status status = CALL(self, cf_sticky_run, (sticky_settings(self), table, cache, scratch, row));
     if (status == CF_OK && self->temperature != 1) temper_rows(self, table);
     return status;
-}
-
-static PyObject *sticky_streams(PyObject *object, PyObject *const *args, Py_ssize_t nargs) {
-    Core *self = (Core *)object;
-    if (!ready(self)) return NULL;
-    return run_streams(self, args, nargs, sticky_scratch_size(self->classes, ((Sticky *)self)->rates != NULL),
-                       sticky_rows);
 }
 
 /* What a call that takes rows works with, in its own memory: a row that fails leaves the filter as it was. */
@@ -67,16 +52,14 @@ static void end_work(Work *work) {
 }
 
 static int begin_work(Core *self, PyObject *probs, PyObject *beta, PyObject *dt, Work *work) {
-    size_t scratch;
     memset(work, 0, sizeof *work);
     if (take_rows(self, probs, beta, dt, &work->rows) < 0) return -1;
     work->out = (PyArrayObject *)PyArray_SimpleNew(2, PyArray_DIMS(work->rows.probs), type_of(self));
-    scratch = sticky_scratch_size(self->classes, ((Sticky *)self)->rates != NULL);
     if (work->out != NULL)
-        work->memory = PyMem_Malloc(LINE + (scratch + self->classes + self->cache_size) * size_of(self));
+        work->memory = PyMem_Malloc(LINE + (self->scratch_size + self->classes + self->cache_size) * size_of(self));
     if (work->memory != NULL) {
         work->scratch = next_line(work->memory);
-        work->state = element(self, work->scratch, scratch);
+        work->state = element(self, work->scratch, self->scratch_size);
         work->cache = element(self, work->state, self->classes);
         memcpy(work->cache, self->cache,
                self->cache_size * size_of(self)); /* often the next dt is the last one again */
@@ -378,7 +361,9 @@ static int sticky_init(PyObject *object, PyObject *args, PyObject *kwargs) {
     }
     table = CF_STICKY_TABLE(classes);
     cache = self->cache_size = sticky_cache_size(classes, rates != NULL);
-    scratch = sticky_scratch_size(classes, rates != NULL);
+    scratch = self->scratch_size = sticky_scratch_size(classes, rates != NULL);
+    self->observe = sticky_observe;
+    self->run = sticky_rows;
     modes = rates != NULL && !single ? CF_STICKY_MODES(classes) : 0;
     self->memory =
         PyMem_Malloc(LINE + (2 * classes + table + cache + scratch + modes + (rates != NULL ? classes * classes : 0)) *
@@ -427,7 +412,7 @@ static int sticky_init(PyObject *object, PyObject *args, PyObject *kwargs) {
 }
 
 static PyMethodDef sticky_methods[] = {
-    {"update", (PyCFunction)(void (*)(void))sticky_update, METH_FASTCALL | METH_KEYWORDS, update_doc},
+    {"update", (PyCFunction)(void (*)(void))update_filter, METH_FASTCALL | METH_KEYWORDS, update_doc},
     {"run", (PyCFunction)(void (*)(void))sticky_run, METH_FASTCALL | METH_KEYWORDS, run_doc},
     {"_backward", sticky_backward, METH_VARARGS,
      "_backward($self, likelihood, dt, /)\n--\n\nWhat the later rows say of the class at each row, shape (T, K)."},
@@ -437,8 +422,8 @@ static PyMethodDef sticky_methods[] = {
     {"reset", reset, METH_NOARGS, "reset($self, /)\n--\n\nReturn to the state before any data."},
     {"_transitions", sticky_transitions, METH_O,
      "_transitions($self, dt, /)\n--\n\nProbability of each class (column) dt after each class (row)."},
-    {"_run_streams", (PyCFunction)(void (*)(void))sticky_streams, METH_FASTCALL, run_streams_doc},
-    {"_update_stream", (PyCFunction)(void (*)(void))sticky_stream, METH_FASTCALL, update_stream_doc},
+    {"_run_streams", (PyCFunction)(void (*)(void))run_streams, METH_FASTCALL, run_streams_doc},
+    {"_update_stream", (PyCFunction)(void (*)(void))update_stream, METH_FASTCALL, update_stream_doc},
     {"_check_states", sticky_check_states, METH_VARARGS,
      "_check_states($self, states, /)\n--\n\nCheck the states of a bank, shape (N, K)."},
     {"_set_modes", sticky_set_modes, METH_VARARGS,

@@ -2,7 +2,7 @@
 /* States in a table, a row of numbers for each stream: one stream or many of them observe their rows. */
 #include "binding.h"
 
-static int is_array(PyObject *object, int dimensions, int type) {
+int is_array(PyObject *object, int dimensions, int type) {
     PyArrayObject *const array = (PyArrayObject *)object;
     return PyArray_Check(object) && PyArray_NDIM(array) == dimensions && PyArray_TYPE(array) == type &&
            PyArray_ISCARRAY_RO(array);
@@ -81,19 +81,20 @@ static PyObject *result_of(const Core *self, cf_status status, PyObject *row, do
     return NULL;
 }
 
-PyObject *update_filter(Core *self, PyObject *const *args, Py_ssize_t nargs, PyObject *names, observe_row *observe) {
+PyObject *update_filter(PyObject *object, PyObject *const *args, Py_ssize_t nargs, PyObject *names) {
+    Core *const self = (Core *)object;
     double beta = 1, dt = 1;
     PyObject *const row = take_update(self, args, nargs, names, &beta, &dt);
     cf_status status;
     if (row == NULL) return NULL;
     LOCK(self)
-    status = observe(self, self->state, PyArray_DATA((PyArrayObject *)row), beta, dt);
+    status = self->observe(self, self->state, PyArray_DATA((PyArrayObject *)row), beta, dt);
     UNLOCK
     return result_of(self, status, row, beta, dt);
 }
 
 /* Whether the channel of _update_stream is neither None nor (log_matrix, log_prior) in the filter's precision. */
-static int wrong_channel(const Core *self, PyObject *channel) {
+int wrong_channel(const Core *self, PyObject *channel) {
     if (channel == Py_None) return 0;
     if (PyTuple_CheckExact(channel) && PyTuple_Size(channel) == 2 &&
         is_matrix(self, PyTuple_GetItem(channel, 0), self->classes) &&
@@ -116,7 +117,7 @@ static int wrong_slot(const Core *self, PyObject *states, PyObject *times, size_
 }
 
 /* Corrects a row in its place. */
-static cf_status correct(Core *self, PyObject *channel, void *row) {
+cf_status correct(Core *self, PyObject *channel, void *row) {
     const void *const log_matrix = PyArray_DATA((PyArrayObject *)PyTuple_GetItem(channel, 0));
     const void *const log_prior = PyArray_DATA((PyArrayObject *)PyTuple_GetItem(channel, 1));
     cf_status status;
@@ -131,16 +132,30 @@ static cf_status correct(Core *self, PyObject *channel, void *row) {
     return status;
 }
 
+/* The place of a stream, by states, times and slot: 1, or 0 where time goes back or is not finite; -1 after a failure.
+   From here on no Python code may run. */
+int find_place(const Core *self, PyObject *const *args, double at, Place *place) {
+    const size_t slot = PyLong_AsSize_t(args[2]);
+    if (slot == (size_t)-1 && PyErr_Occurred()) return -1;
+    if (wrong_slot(self, args[0], args[1], slot) < 0) return -1;
+    place->state = element(self, PyArray_DATA((PyArrayObject *)args[0]), slot * self->state_size);
+    place->time = (double *)PyArray_DATA((PyArrayObject *)args[1]) + slot;
+    place->dt = *place->time != *place->time ? 0 : at - *place->time;
+    return place->dt >= 0 && place->dt < Py_HUGE_VAL && at - at == 0;
+}
+
 /* _update_stream(states, times, slot, probs, beta, at, channel, counts, source): the state and the time of a stream
    follow, and what is counted of the source, or nothing; None where time goes back or is not finite. From the first
    check to the end no Python code runs. */
-PyObject *update_stream(Core *self, PyObject *const *args, Py_ssize_t nargs, observe_row *observe) {
+PyObject *update_stream(PyObject *object, PyObject *const *args, Py_ssize_t nargs) {
+    Core *const self = (Core *)object;
     PyObject *row;
-    double beta = 1, at = 0, dt, *time;
-    void *numbers, *state;
+    Place place;
+    double beta = 1, at = 0;
+    void *numbers;
     cf_status status = CF_OK;
-    size_t slot;
     double *all, *own;
+    int there;
     Py_ssize_t predicted = -1, before = -1;
     if (!ready(self)) return NULL;
     if (nargs != 7 && nargs != 9) {
@@ -148,53 +163,44 @@ PyObject *update_stream(Core *self, PyObject *const *args, Py_ssize_t nargs, obs
                         "_update_stream() takes states, times, slot, probs, beta, at and channel; counts and source");
         return NULL;
     }
-    slot = PyLong_AsSize_t(args[2]);
-    if (slot == (size_t)-1 && PyErr_Occurred()) return NULL;
     if (take_number(args[4], "beta", &beta) < 0 || take_number(args[5], "at", &at) < 0) return NULL;
     row = new_row(self);
     if (row == NULL) return NULL;
     numbers = PyArray_DATA((PyArrayObject *)row);
-    if (take_row(self, args[3], numbers) < 0 || wrong_slot(self, args[0], args[1], slot) < 0 ||
-        wrong_channel(self, args[6]) < 0 ||
-        take_counts(nargs == 9 ? args[7] : Py_None, args[nargs - 1], self->classes, &all, &own) < 0) {
+    there = take_row(self, args[3], numbers) < 0 || wrong_channel(self, args[6]) < 0 ||
+                    take_counts(nargs == 9 ? args[7] : Py_None, args[nargs - 1], self->classes, &all, &own) < 0
+                ? -1
+                : find_place(self, args, at, &place);
+    if (there <= 0) {
         Py_DECREF(row);
-        return NULL;
-    }
-    state = element(self, PyArray_DATA((PyArrayObject *)args[0]), slot * self->state_size);
-    time = (double *)PyArray_DATA((PyArrayObject *)args[1]) + slot;
-    dt = *time != *time ? 0 : at - *time;
-    if (!(dt >= 0 && dt < Py_HUGE_VAL && at - at == 0)) {
-        Py_DECREF(row);
-        Py_RETURN_NONE;
+        return there < 0 ? NULL : Py_NewRef(Py_None);
     }
     if (own != NULL) {
         predicted = class_of(self, numbers);
         /* A state ends with a number for each class, the largest for that of the estimate: alpha, or a probability. */
-        if (*time == *time) before = class_of(self, element(self, state, self->state_size - self->classes));
+        if (*place.time == *place.time)
+            before = class_of(self, element(self, place.state, self->state_size - self->classes));
     }
     if (args[6] != Py_None) status = correct(self, args[6], numbers);
-    if (status == CF_OK) status = observe(self, state, numbers, beta, dt);
-    if (status == CF_OK) *time = at;
-    if (status == CF_OK && own != NULL) count_row(all, own, at, dt, predicted, before);
-    return result_of(self, status, row, beta, dt);
+    if (status == CF_OK) status = self->observe(self, place.state, numbers, beta, place.dt);
+    if (status == CF_OK) *place.time = at;
+    if (status == CF_OK && own != NULL) count_row(all, own, at, place.dt, predicted, before);
+    return result_of(self, status, row, beta, place.dt);
 }
 
 /* ---- rows of many streams ---- */
 
-static Table make_table(const Rows *rows, size_t streams, const size_t *slots, const size_t *counts,
-                        const size_t *order, const void *states, void *after, PyArrayObject *out, int single) {
-    const void *const probs = PyArray_DATA(rows->probs), *const beta = PyArray_DATA(rows->beta);
-    const void *const dt = PyArray_DATA(rows->dt);
+Table make_table(int single, size_t streams, const size_t *slots, const size_t *counts, const size_t *order,
+                 const void *states, void *after, const void *probs, const void *beta, const void *dt,
+                 size_t beta_stride, size_t dt_stride, void *out) {
     Table table;
     if (single) {
-        const cf_table_f32 f32 = {
-            streams,           slots,           counts,           order, states, after, probs, beta, dt,
-            rows->beta_stride, rows->dt_stride, PyArray_DATA(out)};
+        const cf_table_f32 f32 = {streams, slots, counts, order,       states,    after,
+                                  probs,   beta,  dt,     beta_stride, dt_stride, out};
         table.f32 = f32;
     } else {
-        const cf_table_f64 f64 = {
-            streams,           slots,           counts,           order, states, after, probs, beta, dt,
-            rows->beta_stride, rows->dt_stride, PyArray_DATA(out)};
+        const cf_table_f64 f64 = {streams, slots, counts, order,       states,    after,
+                                  probs,   beta,  dt,     beta_stride, dt_stride, out};
         table.f64 = f64;
     }
     return table;
@@ -202,7 +208,9 @@ static Table make_table(const Rows *rows, size_t streams, const size_t *slots, c
 
 /* All rows are of one stream, whose state follows. */
 Table one_stream(const Rows *rows, void *state, PyArrayObject *out) {
-    return make_table(rows, 1, NULL, &rows->count, NULL, state, state, out, PyArray_TYPE(out) == NPY_FLOAT);
+    return make_table(PyArray_TYPE(out) == NPY_FLOAT, 1, NULL, &rows->count, NULL, state, state,
+                      PyArray_DATA(rows->probs), PyArray_DATA(rows->beta), PyArray_DATA(rows->dt), rows->beta_stride,
+                      rows->dt_stride, PyArray_DATA(out));
 }
 
 /* Whether an optional argument is an array of `count` numbers, each below `end`. */
@@ -231,19 +239,19 @@ static int add_up(PyObject *counts, size_t streams, size_t sum) {
     return i == streams && sum == 0;
 }
 
-static const size_t *indices(PyObject *object) {
+const size_t *indices(PyObject *object) {
     return object == Py_None ? NULL : (const size_t *)PyArray_DATA((PyArrayObject *)object);
 }
 
 /* Whether the arguments of _run_streams do not fit each other; *total is the number of rows. */
-static int wrong_table(const Core *self, PyObject *const *args, const Rows *rows, size_t *total) {
+int wrong_table(const Core *self, PyObject *const *args, size_t rows, size_t *total) {
     PyObject *const states = args[0], *const slots = args[1], *const order = args[3], *const out = args[7];
     PyObject *const after = args[8];
     if (is_matrix(self, states, self->state_size) && is_matrix(self, after, self->state_size) && is_writeable(after) &&
-        is_matrix(self, out, self->classes) && is_writeable(out) && length(out) == rows->count &&
+        is_matrix(self, out, self->classes) && is_writeable(out) && length(out) == rows &&
         (slots != Py_None || length(after) <= length(states)) && are_indices(slots, length(after), length(states))) {
-        *total = is_array(order, 1, NPY_INTP) ? length(order) : rows->count;
-        if (are_indices(order, *total, rows->count) && add_up(args[2], length(after), *total)) return 0;
+        *total = is_array(order, 1, NPY_INTP) ? length(order) : rows;
+        if (are_indices(order, *total, rows) && add_up(args[2], length(after), *total)) return 0;
     }
     PyErr_Format(
         PyExc_ValueError,
@@ -254,23 +262,23 @@ static int wrong_table(const Core *self, PyObject *const *args, const Rows *rows
 }
 
 /* Few rows: letting the GIL go, and waiting for it, would take longer than the work. */
-static cf_status run_few(Core *self, const Table *table, void *scratch, run_table *run, size_t *row) {
+static cf_status run_few(Core *self, const Table *table, void *scratch, size_t *row) {
     cf_status status;
     LOCK(self)
-    status = run(self, table, self->cache, scratch, row);
+    status = self->run(self, table, self->cache, scratch, row);
     UNLOCK
     return status;
 }
 
 /* Many rows: other threads run over theirs with the same filter meanwhile, so the cache is a copy. */
-static cf_status run_many(Core *self, const Table *table, void *scratch, void *cache, run_table *run, size_t *row) {
+static cf_status run_many(Core *self, const Table *table, void *scratch, void *cache, size_t *row) {
     const size_t size = self->cache_size * size_of(self);
     cf_status status;
     LOCK(self)
     if (size > 0) memcpy(cache, self->cache, size);
     UNLOCK
     Py_BEGIN_ALLOW_THREADS
-    status = run(self, table, cache, scratch, row);
+    status = self->run(self, table, cache, scratch, row);
     Py_END_ALLOW_THREADS
     LOCK(self)
     if (size > 0) memcpy(self->cache, cache, size);
@@ -279,28 +287,32 @@ static cf_status run_many(Core *self, const Table *table, void *scratch, void *c
 }
 
 /* _run_streams(states, slots, counts, order, probs, beta, dt, out, after): see cf_table_f64. */
-PyObject *run_streams(Core *self, PyObject *const *args, Py_ssize_t nargs, size_t scratch_size, run_table *run) {
+PyObject *run_streams(PyObject *object, PyObject *const *args, Py_ssize_t nargs) {
+    Core *const self = (Core *)object;
     Rows rows;
     size_t total = 0, row = 0;
     cf_status status = CF_OK;
     void *memory = NULL;
+    if (!ready(self)) return NULL;
     if (nargs != 9) {
         PyErr_SetString(PyExc_TypeError,
                         "_run_streams() takes states, slots, counts, order, probs, beta, dt, out and after");
         return NULL;
     }
     if (take_rows(self, args[4], args[5], args[6], &rows) < 0) return NULL;
-    if (wrong_table(self, args, &rows, &total) == 0) {
-        memory = PyMem_Malloc(LINE + (scratch_size + self->cache_size) * size_of(self));
+    if (wrong_table(self, args, rows.count, &total) == 0) {
+        memory = PyMem_Malloc(LINE + (self->scratch_size + self->cache_size) * size_of(self));
         if (memory == NULL) PyErr_NoMemory();
     }
     if (memory != NULL) {
         void *const scratch = next_line(memory);
-        const Table table = make_table(&rows, length(args[8]), indices(args[1]), indices(args[2]), indices(args[3]),
-                                       PyArray_DATA((PyArrayObject *)args[0]), PyArray_DATA((PyArrayObject *)args[8]),
-                                       (PyArrayObject *)args[7], self->single);
-        status = total < FEW_ROWS ? run_few(self, &table, scratch, run, &row)
-                                  : run_many(self, &table, scratch, element(self, scratch, scratch_size), run, &row);
+        const Table table =
+            make_table(self->single, length(args[8]), indices(args[1]), indices(args[2]), indices(args[3]),
+                       PyArray_DATA((PyArrayObject *)args[0]), PyArray_DATA((PyArrayObject *)args[8]),
+                       PyArray_DATA(rows.probs), PyArray_DATA(rows.beta), PyArray_DATA(rows.dt), rows.beta_stride,
+                       rows.dt_stride, PyArray_DATA((PyArrayObject *)args[7]));
+        status = total < FEW_ROWS ? run_few(self, &table, scratch, &row)
+                                  : run_many(self, &table, scratch, element(self, scratch, self->scratch_size), &row);
         if (status != CF_OK) raise_row(self, status, &rows, row);
         PyMem_Free(memory);
     }

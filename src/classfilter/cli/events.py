@@ -191,7 +191,7 @@ def events_command(
     """
     from ..engine import events
     from ..events import Events, event_format, write_events
-    from ..inputs import filtered_classes, filtered_format
+    from ..inputs import filtered_format, filtered_heads
 
     check_out(out, table, settings.config)
     check_smoothing(smooth, lag)
@@ -208,7 +208,7 @@ def events_command(
         with table.open() as source, warnings_as_lines(table.name):
             df = read_table(source, columns=form.columns)
             form = replace(form, sort=sort)
-            if settings.default and filtered_classes(df.columns, form.scores)[0]:
+            if settings.default and filtered_heads(df.columns, form.scores).shown:
                 if smooth:
                     name = "--smooth" if lag is None else "--lag"
                     raise click.UsageError(f"the rows are filtered already; leave out {name}")
@@ -229,7 +229,7 @@ def events_command(
                     if "event_duration" not in settings.tuning and not rule.given:
                         note += "\nclassfilter: say how long an event lasts: --event-duration 5min"
                 decide = rule.rule(chain.smoother if smooth else chain)
-                rows = read_rows(df, replace(known, classes=classes))
+                rows = read_rows(df, replace(known, heads=known.heads.like(classes)))
                 found = events(rows, chain, decide, smooth=smooth, lag=lag)
         if "stream" not in found.columns:
             found = Events.from_table(found)

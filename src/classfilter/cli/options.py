@@ -16,7 +16,17 @@ import click
 
 from ..errors import ArgumentError, Remedy
 from ..filters import DirichletFilter, MultiLabelFilter
-from ..inputs import PER_SECOND, SCORES, OddRowsWarning, TableFormat, matches
+from ..inputs import (
+    EXCLUSIVE,
+    LABELS,
+    PER_SECOND,
+    SCORES,
+    Heads,
+    OddRowsWarning,
+    TableFormat,
+    heads_of,
+    matches,
+)
 from ..inputs import duration as parse_duration
 from ..pipeline import Chain, load
 from ..support.types import Weights
@@ -35,16 +45,15 @@ PICTURES = (".png", ".pdf", ".svg")
 class Settings(NamedTuple):
     """The chain that the options ask for, of the classes of the data.
 
-    The file of settings; the classes, if they are known; whether no option makes the filter, and
-    what `tune` then gets; and whether the classes are labels that may be true at once.
+    The heads, with the classes where a file of settings names them; the file; whether no option
+    makes the filter, and what `tune` then gets.
     """
 
     make_chain: Callable[[tuple[str, ...]], Chain]
+    heads: Heads
     config: Path | None = None
-    classes: tuple[str, ...] | None = None
     tunes: bool = False
     tuning: Mapping[str, Any] = {}
-    independent: bool = False
 
     @property
     def default(self) -> bool:
@@ -53,9 +62,11 @@ class Settings(NamedTuple):
 
     def for_table(self, form: TableFormat) -> TableFormat:
         """Return the format of a table, with the classes of the filter."""
-        if self.classes and form.classes and set(self.classes) != set(form.classes):
+        if not self.heads.shown:
+            return form
+        if form.classes and set(self.heads.shown) != set(form.classes):
             raise click.UsageError("--classes and --config name different classes; leave one out")
-        return replace(form, classes=self.classes or form.classes)
+        return replace(form, heads=self.heads)
 
 
 def duration(_ctx: click.Context, _param: click.Parameter, text: str | None) -> float | None:
@@ -109,8 +120,7 @@ def filter_options(command: Callable[..., None]) -> Callable[..., None]:
         tuning = {name: arguments.pop(name, None) for name in ("reference", "event_duration")}
         tuning = {name: value for name, value in tuning.items() if value is not None}
         require_one(given, tuning)
-        independent = arguments["scores"] == "independent"
-        settings = _settings(independent=independent, **given)
+        settings = _settings(heads=heads_of(None, arguments["scores"]), **given)
         command(settings._replace(tuning=tuning), **arguments)
 
     decorated: Callable[..., None] = with_settings
@@ -142,9 +152,7 @@ def filter_options(command: Callable[..., None]) -> Callable[..., None]:
     return decorated
 
 
-def _settings(
-    config: Path | None, beta: Weights | None, independent: bool, **options: Any
-) -> Settings:
+def _settings(config: Path | None, beta: Weights | None, heads: Heads, **options: Any) -> Settings:
     options = {name: value for name, value in options.items() if value is not None}
     if "gamma" in options and "half_life" in options:
         raise click.UsageError("--gamma and --half-life are both given; give one of them")
@@ -153,21 +161,20 @@ def _settings(
         tunes = beta is None and not options
 
         def new_chain(classes: tuple[str, ...]) -> Chain:
-            if independent:
-                f = DirichletFilter(2, **options)
-                return Chain(MultiLabelFilter(classes, f), beta=weights)
-            return Chain(DirichletFilter(classes, **options), beta=weights)
+            if heads.is_exclusive:
+                return Chain(DirichletFilter(classes, **options), beta=weights)
+            return Chain(MultiLabelFilter(classes, DirichletFilter(2, **options)), beta=weights)
 
         try:
             new_chain(("a", "b"))  # before the first row comes, which may take long
         except ArgumentError as error:
             raise ValueError(about(None, error)) from None
-        return Settings(new_chain, tunes=tunes, independent=independent)
+        return Settings(new_chain, heads, tunes=tunes)
     if options:
         name = f"--{next(iter(options))}".replace("_", "-")
         raise click.UsageError(f"{name} and --config are both given; change the file instead")
     chain = load(config)
-    if independent and not chain.independent:
+    if chain.heads.is_exclusive and not heads.is_exclusive:
         raise click.UsageError(
             f"--scores is independent, but the classes of {config} exclude each other; leave "
             "--scores out, or give a file of several labels at once"
@@ -181,8 +188,7 @@ def _settings(
         class_order(chain, classes)
         return chain
 
-    names = tuple(str(name) for name in chain.classes)
-    return Settings(make_chain, config, names, independent=chain.independent)
+    return Settings(make_chain, chain.heads, config)
 
 
 def _classes(
@@ -270,13 +276,14 @@ def table_options(command: Callable[..., None]) -> Callable[..., None]:
     @wraps(command)
     def with_format(*settings: Settings, **arguments: Any) -> None:
         how = {name: arguments.pop(name) for name in READING}
-        how["independent"] = any(given.independent for given in settings)
-        one_label = how["independent"] or how["scores"] == "independent"
-        if how["classes"] and len(how["classes"]) == 1 and not one_label:
+        classes: tuple[str, ...] = how.pop("classes") or ()
+        known = next((given.heads for given in settings), heads_of(None, how["scores"]))
+        kind = EXCLUSIVE if known.is_exclusive else LABELS
+        if 0 < len(classes) < kind.fewest:
             hint = "give two or more, or --scores independent for one score by itself"
-            raise click.UsageError(f"--classes names only {how['classes'][0]!r}; {hint}")
+            raise click.UsageError(f"--classes names only {classes[0]!r}; {hint}")
         try:
-            form = TableFormat.of(**how)
+            form = TableFormat.of(kind.like(classes), **how)
         except ValueError as error:
             raise ValueError(about(None, error)) from error
         command(*settings, form=form, **arguments)

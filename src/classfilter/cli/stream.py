@@ -130,8 +130,8 @@ def stream(
         return rule.rule(chain if lag is None else chain.smoother)
 
     if events is not None and not rule.given:  # there may be one in the file; else say so at once
-        if settings.classes:
-            rule_of(settings.make_chain(settings.classes))
+        if settings.heads.shown:
+            rule_of(settings.make_chain(settings.heads.shown))
         else:
             rule.rule(None)
     named, form = form, settings.for_table(form)
@@ -149,11 +149,10 @@ def stream(
             expire_after=expire_after,
             max_streams=max_streams,
             max_jump=max_jump,
-            classes=form.classes,
+            classes=form.heads,
             columns=form.columns,
             scores=form.scores,
             unit=form.unit,
-            independent=settings.independent,
             words=_REMEDIES,
             line_number=line_number,
             events=events,

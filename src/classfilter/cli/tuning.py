@@ -236,7 +236,7 @@ def read_streams(
 ) -> tuple[Any, dict[Any, Rows]]:
     """Return a file as a dataframe, and the rows of each stream."""
     df = read_table(source, columns=form.columns)
-    check_classes(form, form.layout(df.columns).classes or ())
+    check_classes(form, form.layout(df.columns).classes)
     return df, rows_of_table(df, replace(form, sort=sort)).by_stream()
 
 
@@ -275,7 +275,7 @@ def _settings(config: Path | None, form: TableFormat) -> tuple[Chain | None, Tab
     if config is None:
         return None, form
     tuned = load(config)
-    return tuned, replace(form, independent=form.independent or tuned.independent)
+    return tuned, form if tuned.heads.is_exclusive else replace(form, heads=tuned.heads)
 
 
 def _require_sources(

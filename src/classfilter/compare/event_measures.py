@@ -14,6 +14,7 @@ from ..events import EventRule, Events, ThresholdRule
 from ..filters import VoteFilter
 from ..inputs import Rows
 from ..support.types import Array, Floats, Ints
+from .row_measures import totals
 
 METHODS = ("Raw", "Hold", "Tuned", "Tuned, smoothed")
 """The methods whose events are compared."""
@@ -108,7 +109,7 @@ def _rows(rec: Rows, events: Events) -> Ints:
 
 def event_values(columns: Mapping[str, Floats], sets: Ints) -> dict[str, Floats]:
     """Return each measure of each set of streams, (sets,)."""
-    total = {key: column[sets].sum(axis=1) for key, column in columns.items()}
+    total = totals(columns, sets)
     with np.errstate(divide="ignore", invalid="ignore"):
         per_hour = {"events": total["predicted"] / total["hours"]}
         if not columns["rows"].any():

@@ -6,8 +6,7 @@ are any, are for the measures only.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import cache
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,44 +14,15 @@ import numpy as np
 from .. import metrics
 from ..errors import ArgumentError, names_keywords
 from ..events import EventRule
-from ..filters import (
-    DirichletFilter,
-    EmaFilter,
-    Filter,
-    HoldFilter,
-    MeanFilter,
-    RawFilter,
-    VoteFilter,
-)
 from ..inputs import Rows
-from ..pipeline import Chain
-from ..support.types import Array, Weights
-from ..tuning import (
-    GAP,
-    MAX_DIRICHLET_ROWS,
-    Prepared,
-    Progress,
-    Tuned,
-    as_list,
-    best_half_life,
-    choose,
-    find_reference,
-    prepare,
-    step_of,
-    tune,
-    two_folds,
-)
+from ..support.types import Array
+from ..tuning import GAP, Progress, as_list, find_reference, step_of, two_folds
 from .comparison import Comparison, Row
 from .event_measures import METHODS, count_events, decide_all, event_rules, event_values
-from .labels import judge_labels, label_methods, label_row
-from .row_measures import Counts, judge, last_of_each_time, measures, values
+from .row_measures import judge, last_of_each_time, measured, measures
+from .tuners import SMOOTHED, tuners
 
-Method = Callable[[Rows], Array]
-"""Returns class probabilities, (T, K)."""
-WINDOW = 5
 RESAMPLES = 1000
-SMOOTHED = ", smoothed"
-"""How the name of a smoother ends."""
 
 
 @names_keywords
@@ -111,10 +81,10 @@ def compare(
         raise ArgumentError("events", events, rule="it must be True, False or an EventRule")
     several = as_list(rows)
     best = find_reference(several, reference)
-    independent = several[0].independent
-    if events and independent:
+    heads = several[0].heads
+    if events and not heads.is_exclusive:
         why = "events of several labels at once are not compared"
-        remedy = "compare those of one label: compare(rows.lane(label), events=True)"
+        remedy = "compare those of one label: compare(rows.head(label), events=True)"
         raise ArgumentError("events", events, rule=why, remedy=remedy)
     folds = two_folds(several, best)
     if folds is None:
@@ -127,16 +97,14 @@ def compare(
     probs: dict[str, list[Array]] = {}
     scores: Any = [None] * len(streams)
     if not labelled:
-        scores = (judge_labels if independent else judge)(streams, best)
+        scores = judge(streams, best)
     if scores is None:
         raise ValueError(
             f"the predictions of {best!r} are too few to judge without labels; record for longer"
         )
+    of_classes = [None if of_heads is None else of_heads[0] for of_heads in scores]
     for number, (fold, rest) in enumerate(folds):
-        if independent:
-            methods = label_methods(rest, best, SMOOTHED)
-        else:
-            methods = _methods(rest, best, prepare(rest, best, every=1))
+        methods = tuners(rest, best)
         for done, (name, tune_method) in enumerate(methods.items()):
             method = tune_method()
             probs.setdefault(name, []).extend(method(rec) for rec in fold)
@@ -157,84 +125,28 @@ def compare(
         kept = {name: P for name, P in probs.items() if name in METHODS or name in (extra or {})}
         rule = events if isinstance(events, EventRule) else None
         rules = event_rules(_call(streams, best), step_of(streams), rule)
-        for title, counts in decide_all(streams, kept, scores, rules).items():
+        for title, counts in decide_all(streams, kept, of_classes, rules).items():
             smoothed = title.partition(": ")[0].endswith(SMOOTHED)
             rows.append(Row(title, smoothed, measures(counts, sets, event_values)))
     for name, arrays in probs.items() if not events else ():
         smoothed = name.endswith(SMOOTHED)
-        if independent:
-            rows.append(label_row(name, smoothed, streams, arrays, scores, sets))
+        row = measured(name, smoothed, streams, arrays, scores, sets)
+        rows.append(row)
+        if not heads.is_exclusive:
             continue
-        parts = [
-            Counts.of(rec, P, score) for rec, P, score in zip(streams, arrays, scores, strict=True)
-        ]
-        found = measures(parts, sets, values)
         of_events = [
             count_events(rec, np.asarray(P, np.float64), EventRule(), score)
-            for rec, P, score in zip(streams, arrays, scores, strict=True)
+            for rec, P, score in zip(streams, arrays, of_classes, strict=True)
         ]
         by_events = measures(of_events, sets, event_values)
-        found |= {key: by_events[key] for key in ("events", "event_f1") if key in by_events}
+        row.measures.update({k: by_events[k] for k in ("events", "event_f1") if k in by_events})
         if labelled:
             true_events = sum(c.true for c in of_events) / sum(c.hours for c in of_events)
-        rows.append(Row(name, smoothed, found))
     rows.sort(key=lambda row: row.smoothed)
     steps = sum(map(len, streams))
-    measured = sum(bool(rec.observed(best).any()) for rec in several)
-    labels = several[0].classes if independent else ()
-    lanes = [rec.lane(label) for rec in streams for label in labels] or streams
-    return Comparison(rows, measured, steps, best, _true_switches(lanes), labels, true_events)
-
-
-def _methods(
-    train: Sequence[Rows], reference: str, prepared: Prepared | None
-) -> dict[str, Callable[[], Method]]:
-    """Return functions that tune each method on some streams."""
-    classes = train[0].classes
-    sources = dict.fromkeys(name for rec in train for name in rec.sources)
-    step = step_of(train)
-    paper = {name: 1.0 if name == reference else 0.5 for name in sources}
-
-    def baseline(filter_: Filter, beta: Weights = 1.0) -> Callable[[], Method]:
-        return lambda: Chain(filter_, beta=beta).run
-
-    def with_best_half_life(beta: Mapping[str, float]) -> Method:
-        half_life = 8 * step
-        if prepared is not None:
-            weights = tuple(beta.items())
-            few = prepared.objective.sample(MAX_DIRICHLET_ROWS)
-            half_life = best_half_life(few, weights, step).half_life or half_life
-        f = DirichletFilter(classes, half_life=half_life, estimate="mean")
-        return Chain(f, beta=beta).run
-
-    @cache
-    def tuned(kind: Any, channel: bool | None) -> Tuned:
-        return (
-            choose(prepared, kind, channel) if prepared else tune(train, kind, reference, every=1)
-        )
-
-    methods = {
-        "Raw": baseline(RawFilter(classes)),
-        f"Mean of {WINDOW}": baseline(MeanFilter(classes, WINDOW)),
-        f"Vote of {WINDOW}": baseline(VoteFilter(classes, WINDOW)),
-        "Ema": baseline(EmaFilter(classes, 0.9 ** (1 / step))),
-        "Hold": baseline(HoldFilter(classes), paper),
-        "Single": lambda: with_best_half_life(dict.fromkeys(sources, 1.0)),
-        "Multiple": lambda: with_best_half_life(paper),
-    }
-    if len(sources) == 1:  # they are Raw and Single
-        del methods["Hold"], methods["Multiple"]
-    for kind in ("dirichlet", "sticky"):
-        name = f"{kind.capitalize()}, tuned"
-        methods[name] = lambda kind=kind: tuned(kind, False).run  # type: ignore[misc]
-        if len(sources) > 1:
-            methods[f"{name}, channel"] = lambda kind=kind: tuned(kind, True).run  # type: ignore[misc]
-    methods["Tuned"] = lambda: tuned("auto", None).run
-    for kind in ("dirichlet", "sticky"):
-        name = f"{kind.capitalize()}, tuned{SMOOTHED}"
-        methods[name] = lambda kind=kind: tuned(kind, None).smooth  # type: ignore[misc]
-    methods[f"Tuned{SMOOTHED}"] = lambda: tuned("auto", None).smooth
-    return methods
+    seen = sum(bool(rec.observed(best).any()) for rec in several)
+    labels = () if heads.is_exclusive else heads.names
+    return Comparison(rows, seen, steps, best, _true_switches(streams), labels, true_events)
 
 
 def _call(streams: Sequence[Rows], reference: str) -> float:
@@ -245,10 +157,11 @@ def _call(streams: Sequence[Rows], reference: str) -> float:
 
 def _true_switches(streams: Sequence[Rows]) -> float:
     counts = [
-        metrics.count_switches(rec.label[last], rec.time[last], max_gap=GAP * rec.step)
+        metrics.count_switches(label, rec.time[last], max_gap=GAP * rec.step)
         for rec in streams
         if rec.label is not None
         for last in [last_of_each_time(rec)]
+        for label in rec.label[last].reshape(int(last.sum()), -1).T
     ]
     switches, hours = np.sum(counts, axis=0) if counts else (0.0, 0.0)
     return float(switches / hours) if hours else float("nan")

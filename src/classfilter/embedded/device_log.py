@@ -68,11 +68,10 @@ def verify(df: Any, filter: Filter | Chain) -> Verdict:  # noqa: A002
     1
     """
     config = in_float32(Chain.of(filter))
-    scores = "independent" if config.independent else "probabilities"
-    rec = read_rows(df, TableFormat.of(None, scores=scores))
+    rec = read_rows(df, TableFormat.of(config.heads))
     device = _results(df, rec, config)
-    probs, beta = config.observe_rows(rec.factorized_sources, rec.probs, rec.one_hot, rec.classes)
-    dt = rec.dt
+    stack, beta = config.observe_rows(rec.factorized_sources, rec.probs, rec.one_hot, rec.classes)
+    probs, dt = config.heads.for_filter(stack), rec.dt
     if "dt" in df.columns:
         dt = df["dt"].to_numpy().astype(np.float64)
     python = config.in_order_of(rec.classes, config.filter().run(probs, beta, dt))

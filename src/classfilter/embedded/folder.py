@@ -15,7 +15,7 @@ from ..pipeline import DEFAULT_SOURCE, Chain, options
 from ..policy import Adaptive, Periodic
 from ..support.atomic import atomic_write
 from .golden import golden_header
-from .header import channels_of, config_header, is_tempered
+from .header import channels_of, config_header, filters_of, is_tempered
 from .rule import TICK, firmware_rules
 
 MANIFEST = "classfilter.sha256"
@@ -45,8 +45,7 @@ def in_float32(chain: Chain) -> Chain:
     policy = chain.policy
     if isinstance(policy, Adaptive):
         policy = Adaptive(**policy._options | {"dtype": np.float32})
-    single = _labels_in_float32(chain) if chain.independent else _single(chain.filter())
-    return Chain(single, beta=chain.beta, channel=chain.channel, policy=policy)
+    return Chain(_filter_in_float32(chain), beta=chain.beta, channel=chain.channel, policy=policy)
 
 
 def _single(f: Filter) -> Filter:
@@ -65,18 +64,26 @@ def _single(f: Filter) -> Filter:
     return single
 
 
-def _labels_in_float32(chain: Chain) -> Filter:
-    """Return the filter of several labels at once, in float32."""
-    lane = "export each label by itself, chain.lane(label)"
+def _filter_in_float32(chain: Chain) -> Filter:
+    heads = chain.heads
+    if heads.is_exclusive:
+        return _single(chain.filter())
+    by_itself = "export each label by itself, chain.head(label)"
+    if len(heads.labels) < len(heads.names):
+        raise ValueError(
+            f"some heads have several classes, which firmware does not have; {by_itself}"
+        )
     if isinstance(chain.policy, Adaptive):
         raise ValueError(
             "policy is Adaptive, which is for classes that exclude each other; give Periodic, or "
-            + lane
+            + by_itself
         )
-    filters = {label: _single(chain.lane(label).filter()) for label in chain.classes}
+    filters = dict(zip(chain.classes, map(_single, filters_of(chain)), strict=True))
     kinds = sorted({type(f).__name__ for f in filters.values()})
     if len(kinds) > 1:
-        raise ValueError(f"the labels have filters of {kinds}; give all the same kind, or {lane}")
+        raise ValueError(
+            f"the labels have filters of {kinds}; give all the same kind, or {by_itself}"
+        )
     return MultiLabelFilter(chain.classes, filters)
 
 
@@ -138,7 +145,7 @@ def export(
             f"policy is {config.policy!r}; only Adaptive and Periodic have a C version: leave it "
             "out"
         )
-    texts = _texts("all") | _texts("labels" if config.independent else "classes")
+    texts = _texts("all") | _texts("classes" if config.heads.is_exclusive else "labels")
     texts |= {
         f"src/core/{_name(file)}": (CORE / file).read_text()
         for file in core_files(config, any(rules))
@@ -223,8 +230,7 @@ def _sha256(text: str | bytes) -> str:
 
 def core_files(config: Chain, events: bool = False) -> list[str]:
     """Return the files of the core that the settings need, and perhaps a rule for events."""
-    f = config.filter()
-    dirichlet = isinstance(f.filters[0] if config.independent else f, DirichletFilter)
+    dirichlet = isinstance(filters_of(config)[0], DirichletFilter)
     parts = ["dirichlet" if dirichlet else "sticky"]
     parts += ["channel"] if channels_of(config) else []
     parts += ["temper"] if is_tempered(config) else []

@@ -11,23 +11,23 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..inputs import Heads
 from ..pipeline import Chain
 from .rule import FirmwareRule
 
 
 def golden_events(
-    rules: Sequence[FirmwareRule | None], independent: bool, dt: Any, rows: Any
+    rules: Sequence[FirmwareRule | None], heads: Heads, dt: Any, rows: Any
 ) -> list[str]:
     """Return the lines of golden.h: what the rules report of the self-test's rows.
 
-    `rows` are the filtered probabilities, of classes or of several labels at once.
+    `rows` are the filtered probabilities, a column for each class or label.
     """
     scale, count, crc = _ticks_per_part(rules), 0, 0
-    if independent:
-        pairs = [np.column_stack([1 - on, on]) for on in rows.T]
-        streams = [_Stream(*part) for part in zip(rules, pairs, range(len(rules)), strict=True)]
-    else:
-        streams = [_Stream(rules[0], rows)]
+    stack, labels = heads.stacked(rows), set(heads.labels)
+    streams = [
+        _Stream(rule, stack[:, h], h if h in labels else None) for h, rule in enumerate(rules)
+    ]
     now = 0
     for row, step in enumerate(np.asarray(dt, float).tolist()):
         now += int(step * 16) * scale
@@ -153,7 +153,7 @@ def golden(config: Chain, rows: int = ROWS) -> Golden:
     """Return synthetic predictions and the results of the filter, which is in float32."""
     f, K, names = config.filter(), len(config.classes), config.sources
     rule: Any = None if config.policy is None else config.policy.copy()
-    random, draw = _random_numbers(), _random_scores if config.independent else _random_row
+    random, draw = _random_numbers(), _random_row if config.heads.is_exclusive else _random_scores
     sources, dt = [], np.zeros(rows, np.float32)
     probs = np.zeros((rows, K), np.float32)
     filtered, state, chosen, policy = np.zeros_like(probs), [], [], []
@@ -225,13 +225,13 @@ def golden_header(config: Chain, rules: Sequence[FirmwareRule | None] = ()) -> s
     inputs = zlib.crc32(np.stack([vectors.dt, first], axis=1).astype("<f4").tobytes())
     results = np.hstack([vectors.chosen, vectors.filtered, vectors.state, vectors.policy])
     outputs = zlib.crc32(results.astype("<f4").tobytes())
-    columns = "CF_LABELS" if config.independent else "CF_CLASSES"
+    columns = "CF_CLASSES" if config.heads.is_exclusive else "CF_LABELS"
     full = vectors.filtered[:FULL].view(np.uint32).tolist()
     rows = ",\n".join(f"    {{{', '.join(f'0x{word:08x}u' for word in row)}}}" for row in full)
     defined += [f"#define CF_GOLDEN_INPUTS 0x{inputs:08x}u"]
     defined += [f"#define CF_GOLDEN_OUTPUTS 0x{outputs:08x}u"]
     if any(rules):
-        defined += golden_events(rules, config.independent, vectors.dt, vectors.filtered)
+        defined += golden_events(rules, config.heads, vectors.dt, vectors.filtered)
     macros = "\n".join(defined)
     return f"""\
 /* Results of Python for the rows of selftest.c, in float32. Written by classfilter; do not edit. */

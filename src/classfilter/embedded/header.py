@@ -13,7 +13,8 @@ import numpy as np
 from .. import _core
 from .._version import __version__
 from ..filters import DirichletFilter, StickyFilter
-from ..pipeline import Chain, options
+from ..inputs import Heads
+from ..pipeline import Chain, of_head, options
 from ..policy import Adaptive
 from .rule import FirmwareRule
 
@@ -85,13 +86,13 @@ def rule_macros(rules: Sequence[FirmwareRule | None]) -> list[str]:
     return lines
 
 
-def rule_tables(rules: Sequence[FirmwareRule | None], independent: bool) -> list[str]:
+def rule_tables(rules: Sequence[FirmwareRule | None], heads: Heads) -> list[str]:
     """Return the tables of cf_config.h; labels of equal rules share theirs."""
     unlike = _unlike(rules)
     lines = [line for i, one in enumerate(unlike.values()) for line in _numbers(one, i)]
     listed = ",\n    ".join(_fields(one, i) for i, one in enumerate(unlike.values()))
     lines += [f"static const cf_events_f32 cf_config_rule[] = {{\n    {listed}}};"]
-    if not independent:
+    if heads.is_exclusive:
         return lines
     keys, place = list(unlike), itertools.count()
     of_labels = [-1 if one is None else keys.index(_key(one)) for one in rules]
@@ -160,9 +161,10 @@ def channels_of(chain: Chain) -> list[str]:
 
 
 def filters_of(config: Chain) -> Sequence[Any]:
-    """Return the filter; of several labels at once, that of each label."""
+    """Return the filter of each head."""
     f = config.filter()
-    return f.filters if config.independent else [f]
+    filters: Sequence[Any] = getattr(f, "filters", (f,))
+    return filters
 
 
 def is_tempered(config: Chain) -> bool:
@@ -173,7 +175,8 @@ def is_tempered(config: Chain) -> bool:
 def config_header(config: Chain, name: str, rules: Sequence[FirmwareRule | None] = ()) -> str:
     """Return the header with all settings as constants."""
     sources = list(config.beta)  # type: ignore[arg-type]
-    macros, tables = (_of_labels if config.independent else _of_classes)(config, sources)
+    of_heads = _of_classes if config.heads.is_exclusive else _of_labels
+    macros, tables = of_heads(config, sources)
     if channels_of(config):
         macros += ["#define CF_CHANNELS"]
     if is_tempered(config):
@@ -185,7 +188,7 @@ def config_header(config: Chain, name: str, rules: Sequence[FirmwareRule | None]
         tables += _policy_table(config.policy)
     if any(rules):
         macros += rule_macros(rules)
-        tables += rule_tables(rules, config.independent)
+        tables += rule_tables(rules, config.heads)
     lines = [
         f"/* Written by classfilter {__version__} from {comment(name)}; do not edit. */",
         "#ifndef CF_CONFIG_H",
@@ -243,18 +246,19 @@ def _of_labels(config: Chain, sources: list[str]) -> tuple[list[str], list[str]]
 
     Weights and channels stand by source, then by label.
     """
-    lanes: list[Any] = [config.lane(label) for label in config.classes]
-    settings = [repr(options(lane.filter())) for lane in lanes]
+    heads, each = config.heads.names, filters_of(config)
+    settings = [repr(options(f)) for f in each]
     unlike = list(dict.fromkeys(settings))
-    of_filters = [lanes[settings.index(one)].filter() for one in unlike]
+    of_filters = [each[settings.index(one)] for one in unlike]
     filters = [filter_tables(f, f"_{i}") for i, f in enumerate(of_filters)]
-    weights = [lane.beta[source] for source in sources for lane in lanes]
+    beta: Any = config.beta
+    weights = [of_head(beta[source], name) for source in sources for name in heads]
     kinds = list(dict.fromkeys(macro for f in filters for macro in f.macros))
     if "#define CF_RATES" in kinds:
         kinds = ["#define CF_RATES"]
     macros = [
-        f"#define CF_LABELS {len(lanes)}",
-        *_names("CF_LABEL", config.classes),
+        f"#define CF_LABELS {len(heads)}",
+        *_names("CF_LABEL", heads),
         "#define CF_CLASSES 2",
         *_sources(sources, weights),
         *kinds,
@@ -269,7 +273,7 @@ def _of_labels(config: Chain, sources: list[str]) -> tuple[list[str], list[str]]
         table("beta", weights),
     ]
     tables += _temperatures(config, of_filters)
-    channels = [lane.channel[source] for source in sources for lane in lanes]
+    channels = [of_head(config.channel[source], name) for source in sources for name in heads]
     return macros, tables + _channels(channels if channels_of(config) else [])
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from ..filters import DirichletFilter, Filter, StickyFilter
 from ..pipeline import Chain
+from .header import filters_of
 
 
 def to_json(filter: Filter | Chain) -> str:  # noqa: A002
@@ -29,15 +30,17 @@ def to_json(filter: Filter | Chain) -> str:  # noqa: A002
     config = Chain.of(filter)
     sections: dict[str, Any] = dict(config.settings)
     sections.pop("smoother", None)  # JavaScript does not smooth
-    if config.independent:
-        lanes = {str(label): config.lane(label).filter() for label in config.classes}
-        if "labels" not in sections:
-            sections |= prepared(next(iter(lanes.values())))
-        else:
-            of_labels = sections["labels"].items()
-            sections["labels"] = {name: {**of, **prepared(lanes[name])} for name, of in of_labels}
+    if "heads" in sections:
+        raise ValueError(
+            "some heads have several classes, which JavaScript does not have; give each head by "
+            "itself, chain.head(name)"
+        )
+    computed = dict(zip(config.heads.names, map(prepared, filters_of(config)), strict=True))
+    if "labels" in sections:
+        of_labels = sections["labels"].items()
+        sections["labels"] = {name: {**of, **computed[name]} for name, of in of_labels}
     else:
-        sections |= prepared(config.filter())
+        sections |= computed[config.heads.names[0]]
     lines = [f" {json.dumps(key)}: {_dump(value)}" for key, value in sections.items()]
     return "{\n" + ",\n".join(lines) + "\n}"
 

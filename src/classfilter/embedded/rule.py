@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from .. import _core
 from ..errors import ArgumentError
 from ..events import EventRule
-from ..inputs import duration, lane_names
+from ..inputs import duration
 from ..pipeline import Chain
 
 TICK = 0.001
@@ -54,7 +54,7 @@ class FirmwareRule(NamedTuple):
 
 
 def firmware_rules(chain: Chain, tick: Any = TICK, step: Any = None) -> list[FirmwareRule | None]:
-    """Return the rule of a chain in ticks: one, or one for each of several labels at once.
+    """Return the rule of each head of a chain in ticks.
 
     None stands for a label without events. A duration that is no whole number of ticks is rounded,
     with a warning. `step`, the shortest time between two rows, is needed for minimum durations:
@@ -66,17 +66,17 @@ def firmware_rules(chain: Chain, tick: Any = TICK, step: Any = None) -> list[Fir
     rule = chain.rule
     if not isinstance(rule, EventRule):
         return []
-    rule.check(chain.classes, chain.independent)
-    in_ticks, names = _in_ticks(rule, length), tuple(map(str, chain.classes))
-    lanes = [(in_ticks, names)]
-    if chain.independent:
-        lanes = [(in_ticks.lane(name), lane_names(name)) for name in names]
-    longest = max(float(max(one.numbers(of)["min_duration"])) for one, of in lanes)
+    heads = chain.heads
+    rule.check(heads)
+    in_ticks = _in_ticks(rule, length)
+    of_heads = [(in_ticks.head(heads, h), heads.classes_of(h)) for h in range(len(heads.names))]
+    longest = max(float(max(one.numbers(names)["min_duration"])) for one, names in of_heads)
     slots = _slots(longest, length, step) if longest > 0 else 0
-    rules = [FirmwareRule(one, of, length, NODES, slots) for one, of in lanes]
     return [
-        None if chain.independent and name in rule.ignore else one
-        for name, one in zip(names, rules, strict=False)
+        None
+        if h in heads.labels and heads.columns[h][0] in rule.ignore
+        else FirmwareRule(one, names, length, NODES, slots)
+        for h, (one, names) in enumerate(of_heads)
     ]
 
 

@@ -3,7 +3,7 @@
 from ..support.imports import public
 from . import store
 from .bank import Bank
-from .calls import least_certain, most_contradicted, sees_one_label
+from .calls import Sight
 from .decide import (
     chain_and_rule,
     decided,
@@ -43,6 +43,7 @@ __all__ = [
     "Health",
     "Parts",
     "Rule",
+    "Sight",
     "StreamRow",
     "StreamTable",
     "Tracker",
@@ -61,11 +62,8 @@ __all__ = [
     "filter_to",
     "format_for",
     "label_events",
-    "least_certain",
-    "most_contradicted",
     "pack",
     "rows_for",
-    "sees_one_label",
     "smooth_rows",
     "smooth_table",
     "store",

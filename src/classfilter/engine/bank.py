@@ -69,7 +69,7 @@ class Bank(Generic[FilterType]):
         self._filter, self._start, self._states, self._chain = state
         self._settings = self._chain or Chain(self._filter)
         self._classes = len(self._filter.classes)
-        self._independent = self._settings.independent
+        self._heads = self._settings.heads
         self._single = bool(self._start.dtype == np.float32)
         self._runner = StreamRunner(self._filter)
         self._lock = new_lock()
@@ -152,7 +152,7 @@ class Bank(Generic[FilterType]):
 
     def _as_batch(self, probs: Any, beta: Any, dt: Any, rows: Any) -> tuple[Any, Any, Any, Any]:
         """Return all arguments as arrays; only here can an argument run anyone's code."""
-        if not self._independent:
+        if self._heads.is_exclusive:
             return _core.as_batch(self._classes, self._single, probs, beta, dt, rows)
         dtype = self._start.dtype
         which = None if rows is None else _core.as_streams(rows)
@@ -167,7 +167,7 @@ class Bank(Generic[FilterType]):
 
     def _check_batch(self, streams: int, s: Array, weights: Any, times: Any, which: Any) -> Array:
         """Raise unless the rows fit so many streams; return memory for the results."""
-        if not self._independent:
+        if self._heads.is_exclusive:
             return _core.check_batch(streams, self._single, s, weights, times, which)
         expected = streams if which is None else len(which)
         if len(s) != expected:
@@ -175,7 +175,7 @@ class Bank(Generic[FilterType]):
             raise ArgumentError("probs", len(s), "has {} rows", rule)
         if which is not None:
             _core.check_streams(which, streams)
-        return np.empty(s.shape[:2], s.dtype)
+        return np.empty((len(s), self._classes), s.dtype)
 
     def _observed(
         self,
@@ -191,15 +191,16 @@ class Bank(Generic[FilterType]):
                     f"source is {source!r}, but the bank has no weights of sources; make it of a "
                     "chain, or give beta"
                 )
-            if self._independent:
-                rows = predictions(probs, self.classes, confidence, independent=True).probs
+            if not self._heads.is_exclusive:
+                rows = predictions(probs, self._heads, confidence).probs
+                rows = self._heads.stacked(rows.astype(self._start.dtype, copy=False))
                 return rows, 1.0 if beta is None else beta
             probs = as_plain(probs)
             plain = isinstance(probs, np.ndarray) and probs.ndim == 2 and confidence is None
             rows = probs if plain else for_filter(probs, self.classes, confidence)
             return rows, 1.0 if beta is None else beta
-        chain, how = self._chain, {"independent": self._independent}
-        rows, one_hot = predictions(probs, chain._names, confidence, **how)
+        chain = self._chain
+        rows, one_hot = predictions(probs, chain.heads, confidence)
         if source is None:
             if len(chain.sources) > 1:
                 raise ValueError(
@@ -213,7 +214,7 @@ class Bank(Generic[FilterType]):
                 f"source has {len(names.codes)} entries, but probs has {len(rows)} rows"
             )
         observed, weights = chain.observe_rows(names, rows, one_hot)
-        return observed, weights if beta is None else beta
+        return chain.heads.for_filter(observed), weights if beta is None else beta
 
     def run(
         self,

@@ -8,45 +8,77 @@ from typing import Any
 
 import numpy as np
 
-from ..inputs import Rows, pairs
+from ..inputs import Heads, Rows, pairs
 from ..pipeline import from_builtin, to_builtin
 from ..policy import Adaptive, Policy
-from ..support.types import Array, Bools, Floats
+from ..support.types import Array, Bools, Floats, Ints
 from .store import finite
 
 
-def sees_one_label(independent: bool, policy: Policy | None) -> bool:
-    """Return whether a policy has one uncertainty; others get the labels as they are."""
-    return independent and isinstance(policy, Adaptive)
+class Sight:
+    """What a policy sees: estimates as they are or, with one uncertainty, the least certain head.
+
+    Parameters
+    ----------
+    policy : Policy or None
+    heads : Heads
+    """
+
+    __slots__ = ("_heads", "_one")
+
+    def __init__(self, policy: Policy | None, heads: Heads) -> None:
+        self._heads = heads
+        self._one = isinstance(policy, Adaptive) and not heads.is_exclusive
+
+    def of_estimate(self, estimate: Array) -> Array:
+        """Return the estimate, (C,), that a policy chooses by."""
+        return least_certain(self._heads.stacked(estimate)) if self._one else estimate
+
+    def of_call(self, row: Array, estimate: Array) -> tuple[Array, Array]:
+        """Return a row, (C,) or (H, K), and the estimate before it, as a policy takes note."""
+        if not self._one:
+            return row, estimate
+        seen = row if row.ndim == 2 else self._heads.stacked(row.astype(estimate.dtype))
+        stack = self._heads.stacked(estimate)
+        return most_contradicted(seen, stack), least_certain(stack)
 
 
-def least_certain(probs: Array) -> Floats:
-    """Return probabilities of labels, (L,), as those of two classes, of which the first leads.
+def least_certain(stack: Array) -> Floats:
+    """Return probabilities of heads, (H, K), as those of two classes, of which the first leads.
 
-    The uncertainty of the two is the largest of all labels.
+    The uncertainty of the two is the largest of all heads.
 
     Examples
     --------
-    >>> least_certain(np.array([0.875, 0.25, 0.0])).tolist()
+    >>> least_certain(np.array([[0.125, 0.875], [0.75, 0.25], [1.0, 0.0]])).tolist()
     [0.75, 0.25]
     """
-    return pairs(np.minimum(probs, 1 - probs).max())
+    return pairs(_but_for(stack, stack.argmax(axis=1)).max())
 
 
-def most_contradicted(observed: Array, probs: Array) -> Floats:
-    """Return observed scores, (L,) or pairs (L, 2), as those of the two classes of `least_certain`.
+def most_contradicted(observed: Array, stack: Array) -> Floats:
+    """Return an observation of heads, (H, K), as that of the two classes of `least_certain`.
 
-    The disagreement of the two is the largest of all labels that were observed.
+    The disagreement of the two is the largest of all heads that were observed.
 
     Examples
     --------
-    >>> most_contradicted(np.array([0.75, 0.5, np.nan]), np.array([0.9, 0.1, 0.5])).tolist()
+    >>> estimate = np.array([[0.125, 0.875], [0.9, 0.1], [0.5, 0.5]])
+    >>> observed = np.array([[0.25, 0.75], [0.5, 0.5], [np.nan, np.nan]])
+    >>> most_contradicted(observed, estimate).tolist()
     [0.5, 0.5]
     """
-    both = observed if observed.ndim == 2 else pairs(observed)
-    against = np.where(probs > 0.5, both[:, 0], both[:, 1])
+    against = _but_for(observed, stack.argmax(axis=1))
     seen = against[~np.isnan(against)]
     return pairs(seen.max()) if seen.size else np.full(2, np.nan)
+
+
+def _but_for(stack: Array, classes: Ints) -> Array:
+    """Return the sum of each head's probabilities but for that of a class, (H,)."""
+    others = stack.copy()
+    np.put_along_axis(others, classes[:, None], 0, axis=1)
+    total: Array = others.sum(axis=1)
+    return total
 
 
 class Calls:
@@ -58,15 +90,14 @@ class Calls:
         Copied; its state counts.
     estimate : ndarray (K,)
         That of the filter before any call.
-    independent : bool
-        Whether the classes are labels: a policy with one uncertainty sees the least certain one.
+    heads : Heads
+        Of several, a policy with one uncertainty sees the least certain one.
     """
 
-    __slots__ = ("by_label", "estimate", "last", "policy")
+    __slots__ = ("estimate", "last", "policy", "sight")
 
-    def __init__(self, policy: Policy, estimate: Array, independent: bool = False) -> None:
-        self.policy, self.estimate = policy.copy(), estimate
-        self.by_label = sees_one_label(independent, policy)
+    def __init__(self, policy: Policy, estimate: Array, heads: Heads) -> None:
+        self.policy, self.estimate, self.sight = policy.copy(), estimate, Sight(policy, heads)
         self.last: dict[str, float] = {}
 
     def copy(self) -> Calls:
@@ -77,9 +108,7 @@ class Calls:
 
     def note(self, source: str, at: float, observation: Any, estimate: Array, dt: float) -> None:
         """Take note of a call, and of the estimate after it."""
-        row, before = np.asarray(observation), self.estimate
-        if self.by_label:
-            row, before = most_contradicted(row, before), least_certain(before)
+        row, before = self.sight.of_call(np.asarray(observation), self.estimate)
         self.policy.called(source, row, before, dt)
         self.estimate = estimate.copy()  # the caller may change its own, or have it in a batch
         self.last[source] = at
@@ -87,8 +116,7 @@ class Calls:
     def next_source(self, at: float) -> str:
         """Return the source that the policy chooses."""
         since = {name: at - last for name, last in self.last.items()}
-        seen = least_certain(self.estimate) if self.by_label else self.estimate
-        return self.policy.choose(seen, since)
+        return self.policy.choose(self.sight.of_estimate(self.estimate), since)
 
     def saved(self) -> tuple[Any, list[float], dict[str, float]]:
         """Return all of it, for a file."""

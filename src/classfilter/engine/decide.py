@@ -19,9 +19,8 @@ from ..inputs import (
     TimeKind,
     as_frame,
     as_rows,
-    filtered_classes,
     filtered_format,
-    from_labels,
+    filtered_heads,
     is_read,
     read_rows,
     table_of,
@@ -88,7 +87,7 @@ def events(
     chain, rule = chain_and_rule(filter, rule, smooth, lag, beta=beta, channel=channel)
     if chain is None:
         with rows_as_they_are(rows) as read:
-            engine = Engine(None, rule=rule, classes=read.classes, independent=read.independent)
+            engine = Engine(None, rule=rule, heads=read.heads)
             return _decided(engine, read, read.classes)
     with rows_for(rows, chain, results=False) as read:
         smoothing = smooth and lag != 0
@@ -107,9 +106,9 @@ def rows_as_they_are(data: Any) -> Iterator[Rows]:
             yield read_rows(table, filtered_format(as_frame(table).columns))
         return
     rows = as_rows(data)
-    if rows.layout is not None and filtered_classes(rows.frame.columns)[0]:
+    if rows.layout is not None and filtered_heads(rows.frame.columns).shown:
         columns = {here: name for here, name in rows.layout.columns.items() if here in COLUMNS}
-        scores = "independent" if rows.independent else "probabilities"
+        scores = "probabilities" if rows.heads.is_exclusive else "independent"
         form = filtered_format(rows.frame.columns, columns, scores, rows.unit)
         rows = read_rows(rows.frame.to_native(), replace(form, sort=rows.sort))
     yield rows
@@ -136,9 +135,7 @@ def decided(engine: Engine, rows: Rows, classes: tuple[str, ...]) -> tuple[Event
 
 def decided_as_they_are(rule: Rule, rows: Rows) -> Events:
     """Return the events of rows that are not filtered."""
-    engine = Engine(
-        None, rule=rule, classes=rows.classes, independent=rows.independent, dtype=rows.probs.dtype
-    )
+    engine = Engine(None, rule=rule, heads=rows.heads, dtype=rows.probs.dtype)
     return decided(engine, rows, rows.classes)[0]
 
 
@@ -218,10 +215,7 @@ def label_events(rows: Any, max_gap: Duration | None = None) -> Events:
     if read.label is None:
         rule = "they need a column label" if read.frame is not None else "give label="
         raise ArgumentError("rows", None, "have no labels", rule)
-    if read.independent:
-        truth = np.where(read.label < 0, np.nan, read.label)
-    else:
-        truth = from_labels(read.label, np.ones(len(read)), len(read.classes)).probs
+    truth = read.heads.certain(read.label.reshape(len(read), -1))
     events = decided_as_they_are(EventRule(max_gap=max_gap), replace(read, probs=truth))
     return Events(
         [event._replace(probability=None) for event in events], dates=events.dates, zone=events.zone

@@ -11,9 +11,16 @@ from numpy.typing import ArrayLike, DTypeLike
 
 from .. import _core
 from ..errors import Remedy, RowError
-from ..filters import StreamRows, StreamRunner, check_smoother, pack_state, unpack_state
-from ..inputs import Rows, order_of, pairs
-from ..pipeline import Chain, corrected
+from ..filters import (
+    StreamRows,
+    StreamRunner,
+    check_smoother,
+    heads_of_filter,
+    pack_state,
+    unpack_state,
+)
+from ..inputs import EXCLUSIVE, Heads, Rows, head_prediction, order_of
+from ..pipeline import Chain, corrected_row
 from ..policy import Policy
 from ..support.types import Array, Bools, Floats, Ints
 from .calls import Calls, calls_after
@@ -36,6 +43,8 @@ def update_stream_of(filter: Any, counts: Any = None) -> UpdateStream:  # noqa: 
         compiled: UpdateStream = filter._update_stream
         return compiled
 
+    heads = heads_of_filter(filter)
+
     def update(
         states: Array, times: Floats, slot: int, probs: ArrayLike, beta: float, at: float,
         logarithms: Any, _counts: Any = None, number: int = -1,
@@ -45,13 +54,16 @@ def update_stream_of(filter: Any, counts: Any = None) -> UpdateStream:  # noqa: 
         if not 0 <= dt < math.inf:
             return None
         if logarithms is not None:
-            probs = corrected(logarithms, probs)
+            if heads.is_exclusive:
+                probs = corrected_row((logarithms,), probs, heads)
+            else:
+                probs = corrected_row(logarithms, head_prediction(probs, heads), heads)
         filter.state = unpack_state(filter, states[slot])
         before = -1 if begins else filter.probs.argmax()
         estimate: Array = filter.update(probs, beta, dt)
         after = pack_state(filter.state, states.dtype)[None]
         _core.commit(states, times, np.array([slot]), after, np.array([at]))
-        if counts is not None:
+        if counts is not None and heads.is_exclusive:
             counts.count_row(number, np.asarray(predicted, estimate.dtype), before, at, dt)
         return estimate
 
@@ -130,7 +142,7 @@ class Engine:
         Decides events of the smoothed rows, if there are any, or else of the estimates.
     policy : Policy, optional
         Takes note of each row.
-    classes, independent, dtype
+    heads, dtype
         Of rows that are taken as they are.
     threads : int, optional
         The number of threads of a call; by default that of processors.
@@ -153,8 +165,7 @@ class Engine:
         lag: int | None = None,
         rule: Rule | None = None,
         policy: Policy | None = None,
-        classes: tuple[str, ...] = (),
-        independent: bool = False,
+        heads: Heads = EXCLUSIVE,
         dtype: DTypeLike = np.float64,
         threads: int | None = None,
         **limits: Any,
@@ -164,15 +175,14 @@ class Engine:
         self._chain, self._smoother, self._policy, self._threads = chain, smoother, policy, threads
         settings, start = smoother or chain, np.zeros(1)
         if settings is not None:
-            classes, independent = settings.classes, settings.independent
-            dtype = settings.filter().probs.dtype
+            heads, dtype = settings.heads, settings.filter().probs.dtype
         if chain is not None:
             fresh = chain.filter()
             self.runner, start = StreamRunner(fresh), pack_state(fresh.state, fresh.probs.dtype)
         held = None if smoother is None else LagStage(check_smoother(smoother.filter()), lag)
-        rules = None if rule is None else RuleStage(rule, classes, dtype, independent)
-        self.stages = Stages(held, rules, independent, dtype)
-        self._independent = independent
+        rules = None if rule is None else RuleStage(rule, heads, dtype)
+        self.stages = Stages(held, rules, heads, dtype)
+        self._heads = heads
         self.table = StreamTable(start, self.stages, **limits)
         self._numbered = 0
 
@@ -219,7 +229,7 @@ class Engine:
             columns, final, complete = self._later(rows, groups, slots, ends, estimates, to_smooth)
         if self._policy is not None and observed is not None:
             before = [None if slot < 0 else table.columns.extra[slot] for slot in slots.tolist()]
-            seen = observed[0] if self._independent else observed[0][:, 0]
+            seen = self._heads.for_filter(observed[0])
             columns["extra"] = calls_after(
                 before, self.new_calls, rows, seen,
                 estimates=estimates, dt=groups.dt, begins=groups.begins,
@@ -305,10 +315,10 @@ class Engine:
         states[groups.goes_on] = table.columns.states[slots[groups.stream[groups.goes_on]]]
         dtype = table.start.dtype
         probs, beta, dt = (np.ascontiguousarray(x, dtype) for x in (*observed, groups.dt))
-        if not self._independent:
-            probs = probs[:, 0]
-        estimates = np.empty(probs.shape[:2], dtype)
-        of_streams = StreamRows(probs, beta, dt, groups.order, groups.counts)
+        estimates = np.empty((len(probs), len(self._heads.shown)), dtype)
+        of_streams = StreamRows(
+            self._heads.for_filter(probs), beta, dt, groups.order, groups.counts
+        )
         return estimates, self.runner.run(states, of_streams, estimates, self._threads)
 
     def _later(
@@ -363,7 +373,7 @@ class Engine:
         """Return what the policy knows of a new stream."""
         assert self._policy is not None
         assert self._chain is not None
-        return Calls(self._policy, self._chain.filter().probs, self._independent)
+        return Calls(self._policy, self._chain.filter().probs, self._heads)
 
     def take_one(
         self,
@@ -441,12 +451,7 @@ class Engine:
 
 
 def _observed(chain: Chain, rows: Rows) -> tuple[Array, Floats]:
-    probs, weights = chain.observe_rows(
-        rows.factorized_sources, rows.probs, rows.one_hot, rows.classes
-    )
-    if not chain.independent:
-        return probs[:, None], weights
-    return (probs if probs.ndim == 3 else pairs(np.asarray(probs, chain._dtype))), weights
+    return chain.observe_rows(rows.factorized_sources, rows.probs, rows.one_hot, rows.classes)
 
 
 def as_column(values: Sequence[Any]) -> Array:

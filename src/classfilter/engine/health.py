@@ -227,7 +227,7 @@ class SourceCounts:
     def number(self, source: str) -> int:
         """Return the number of a source; -1 where it is not counted."""
         number = self.index.get(source, -1)
-        if number >= 0 or len(self.index) >= MAX_COUNTED or self.chain.independent:
+        if number >= 0 or len(self.index) >= MAX_COUNTED or not self.chain.heads.is_exclusive:
             return number
         number = self.index[source] = len(self.index)
         usual = self.chain.expected.get(source)

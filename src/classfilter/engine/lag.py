@@ -116,7 +116,7 @@ class LagStage:
     @property
     def shape(self) -> tuple[int, int, int]:
         """The shape of no rows, (0, H, K)."""
-        return 0, len(self._heads), self._heads[0].classes
+        return 0, len(self._heads), max(head.classes for head in self._heads)
 
     def start(self) -> HeldRows:
         """Return the state of a new stream."""
@@ -147,7 +147,7 @@ class LagStage:
         after, smoothed = [], []
         for i, head in enumerate(self._heads):
             weight = rows.weight[:, i] if rows.weight.ndim == 2 else rows.weight
-            new = rows.dt, weight, rows.probs[:, i]
+            new = rows.dt, weight, rows.probs[:, i, : head.classes]
             states_after, results = head.run([state.heads[i] for state in states], new, counts)
             after.append(states_after)
             smoothed.append(results)
@@ -157,7 +157,7 @@ class LagStage:
             zip(*after, strict=True), strict=True,
         )  # fmt: skip
         complete_rows = GroupedRows(
-            owner[done], number[done], time[done], np.empty(0), np.stack(smoothed, 1), np.empty(0)
+            owner[done], number[done], time[done], np.empty(0), stacked(smoothed), np.empty(0)
         )
         return [HeldRows(*parts) for parts in waiting], complete_rows
 
@@ -175,12 +175,12 @@ class LagStage:
         heads, results = [], []
         weights = np.broadcast_to(weight, len(self._heads))
         for head, held, row, w in zip(self._heads, state.heads, probs, weights, strict=True):
-            later, smoothed = head.update(held, row, w, dt, done)
+            later, smoothed = head.update(held, row[: head.classes], w, dt, done)
             heads.append(later)
             results.append(smoothed)
         number = np.zeros(count - done, np.intp)
         after = HeldRows(number, times[done:], begun, tuple(heads))
-        return after, times[:done], np.stack(results, 1)
+        return after, times[:done], stacked(results)
 
     def pack(self, state: HeldRows) -> bytes:
         """Return the state of a stream as bytes.
@@ -216,6 +216,15 @@ class LagStage:
             raise ValueError("the rows held for a lag are no rows")
         number = np.zeros(count, np.intp)
         return HeldRows(number, time, begun == 1, tuple(heads)), data[end:]
+
+
+def stacked(results: list[Array]) -> Array:
+    """Return the results of heads, each (T, K_h), as (T, H, K)."""
+    width = max(P.shape[1] for P in results)
+    padded = [
+        np.pad(P, ((0, 0), (0, width - P.shape[1]))) if P.shape[1] < width else P for P in results
+    ]
+    return np.stack(padded, 1)
 
 
 _Columns = tuple[Array, Array, Array]
@@ -282,7 +291,7 @@ class _Head:
         fresh = counts.totals - np.array([len(one.rows) for one in held], np.intp)
         dtype = self._filter.dtype
         dt, weight, probs = (np.ascontiguousarray(column, dtype) for column in new)
-        estimates = np.empty(probs.shape, dtype)
+        estimates = np.zeros(probs.shape, dtype)
         needed = (counts.totals == 1) | (counts.complete < counts.totals)
         needed = (fresh > 0) & (needed | isinstance(self._filter, StickyFilter))
         some = np.flatnonzero(needed)

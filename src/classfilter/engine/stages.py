@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Iterable, Sequence
+from itertools import accumulate, pairwise
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from ..events import EventRule, ThresholdRule
-from ..inputs import pairs
+from ..inputs import Heads
 from ..support.types import Array, Bools
 from .lag import GroupedRows, HeldRows, LagStage
 
@@ -43,20 +45,19 @@ class RuleStage:
     Parameters
     ----------
     rule : EventRule or ThresholdRule
-    classes : tuple
-        Those of the probabilities, in their order.
+    heads : Heads
+        What the columns of the probabilities are.
     dtype : dtype
         That of the probabilities.
-    independent : bool
-        Whether the classes are labels that may be true at once.
     """
 
-    def __init__(self, rule: Rule, classes: tuple[Any, ...], dtype: Any, independent: bool) -> None:
-        self.core: Any = rule.compiled(classes, dtype, independent)
+    def __init__(self, rule: Rule, heads: Heads, dtype: Any) -> None:
+        self.core: Any = rule.compiled(heads, dtype)
+        self._start = self.core.start()
 
     def start(self) -> Any:
         """Return the state of a new stream."""
-        return self.core.start()
+        return self._start
 
     def run(
         self, states: Sequence[Any], rows: GroupedRows, over: Bools
@@ -76,14 +77,25 @@ class RuleStage:
         return after, events
 
     def pack(self, state: Any) -> bytes:
-        """Return the state of a stream, which is bytes already."""
-        packed: bytes = state
-        return packed
+        """Return the state of a stream as bytes; those of heads after their lengths."""
+        if isinstance(state, bytes):
+            return state
+        return struct.pack(f"<{len(state)}I", *map(len, state)) + b"".join(state)
 
     def unpack(self, data: bytes) -> tuple[Any, bytes]:
         """Return the state that bytes are, checked."""
-        self.core.check(data)
-        return data, b""
+        state: Any = data
+        if not isinstance(self._start, bytes):
+            count = len(self._start)
+            if len(data) < 4 * count:
+                raise ValueError("the state of its events is cut off")
+            sizes = struct.unpack_from(f"<{count}I", data)
+            ends = list(accumulate(sizes, initial=4 * count))
+            if ends[-1] != len(data):
+                raise ValueError("the state of its events is damaged")
+            state = tuple(data[first:end] for first, end in pairwise(ends))
+        self.core.check(state)
+        return state, b""
 
 
 def _listed(columns: Sequence[Array]) -> list[Confirmed]:
@@ -113,17 +125,17 @@ class Stages:
     ----------
     lag : LagStage or None
     rule : RuleStage or None
-    independent : bool
-        Whether the classes are labels that may be true at once.
+    heads : Heads
+        What the columns are.
     dtype : dtype
         The precision of the rows.
     """
 
     def __init__(
-        self, lag: LagStage | None, rule: RuleStage | None, independent: bool, dtype: Any
+        self, lag: LagStage | None, rule: RuleStage | None, heads: Heads, dtype: Any
     ) -> None:
         self.lag, self.rule = lag, rule
-        self._independent, self._dtype = independent, dtype
+        self._heads, self._dtype = heads, dtype
 
     def __bool__(self) -> bool:
         return self.lag is not None or self.rule is not None
@@ -178,15 +190,15 @@ class Stages:
         return Later(held, rule), zip(*(column.tolist() for column in columns), strict=True)
 
     def of_heads(self, probs: Any) -> Array:
-        """Return a prediction as heads, (H, K)."""
-        heads: Array = np.array(probs, np.float64)
-        if not self._independent:
-            return heads[None]
-        return heads if heads.ndim == 2 else pairs(heads.astype(self._dtype))
+        """Return a prediction as the filter gets it as that of heads, (H, K)."""
+        row: Array = np.array(probs, np.float64)
+        if row.ndim == 2:
+            return row
+        return self._heads.stacked(row if self._heads.is_exclusive else row.astype(self._dtype))
 
     def _shown(self, P: Array) -> Array:
         """Return results of heads (T, H, K) as columns, (T, C)."""
-        return np.ascontiguousarray(P[:, :, 1] if self._independent else P[:, 0])
+        return np.ascontiguousarray(self._heads.flat(P))
 
     def pack(self, state: Later) -> bytes:
         """Return what is known of a stream as bytes."""

@@ -30,8 +30,6 @@ from ..inputs import (
     interleaved,
     is_read,
     kind_of,
-    most_probable,
-    names_on,
     naming_file,
     read_rows,
     reading,
@@ -135,10 +133,10 @@ def filter_to(
     from concurrent.futures import ThreadPoolExecutor  # 5 ms that most imports need not pay
 
     polars = import_optional("polars")
-    result_columns(file.columns, file.classes, chain.independent)
+    result_columns(file.columns, file.heads)
     form = file.format
     if file.layout.labels:  # a part may not have all of them
-        form = replace(form, classes=file.classes)
+        form = replace(form, heads=file.heads)
     push = _batch(file, chain, lag, threads)
     scale = TimeScale(form.unit, chain.filter())
     unread = file.parts(whole=form.sort or lag is None)
@@ -428,11 +426,10 @@ def rows_for(data: Any, chain: Chain, results: bool = True) -> Iterator[Rows]:
             warn_of_odd_rows(rows)
         return
     read = as_rows(data)
-    if read.independent != chain.independent:
-        kinds = ("exclude each other", "may be true at once")
-        problem = f"has classes that {kinds[read.independent]}"
-        rule = f"those of the filter {kinds[chain.independent]}"
-        remedy = 'read them with scores="independent"' if chain.independent else ""
+    if read.heads.noun != chain.heads.noun:
+        problem = f"has {read.heads.noun} that {read.heads.relation}"
+        rule = f"the {chain.heads.noun} of the filter {chain.heads.relation}"
+        remedy = "" if chain.heads.is_exclusive else 'read them with scores="independent"'
         raise ArgumentError("rows", list(read.classes), problem, rule, remedy)
     if results and read.frame is None:
         read = replace(read, frame=as_frame(read.to_table()))
@@ -443,7 +440,7 @@ def rows_for(data: Any, chain: Chain, results: bool = True) -> Iterator[Rows]:
 def _looked_at(rows: Rows, chain: Chain, results: bool) -> Iterator[Rows]:
     """Give rows; once they went through without an error, say what does not fit the chain."""
     if results:
-        result_columns(rows.frame.columns, rows.classes, chain.independent)
+        result_columns(rows.frame.columns, rows.heads)
     yield rows
     scale = TimeScale(rows.unit, chain.filter())
     scale.see(rows.time, rows.stream, rows.time_kind.is_number)
@@ -459,12 +456,12 @@ def format_for(
 ) -> TableFormat:
     """Return the format of a table for a filter, which gives the classes."""
     chain = Chain.of(filter)
-    if scores == "independent" and not chain.independent:
+    if scores == "independent" and chain.heads.is_exclusive:
         raise ArgumentError(
             "scores", scores, "is {}, but the classes of the filter exclude each other",
             remedy="give a MultiLabelFilter, or leave scores out",
         )  # fmt: skip
-    return TableFormat.of(chain.classes, columns, scores, unit, chain.independent)
+    return TableFormat.of(chain.heads, columns, scores, unit)
 
 
 def with_results(frame: Any, classes: tuple[str, ...], chain: Chain, P: Array) -> Any:
@@ -476,17 +473,15 @@ def with_results(frame: Any, classes: tuple[str, ...], chain: Chain, P: Array) -
     place = class_order(chain, classes)
     columns = np.ascontiguousarray(P.T)
     backend = frame.implementation
-    new = result_columns(frame.columns, classes, chain.independent)
     in_table = [columns[k] for k in np.argsort(place)]
-    series = [nw.new_series(n, p, backend=backend) for n, p in zip(new, in_table, strict=False)]
-    named = [classes[k] for k in place]
-    if chain.independent:
-        on = nw.new_series("labels", names_on(P, named), nw.String, backend=backend)
-        series.append(on)
-        return frame.with_columns(*series).to_native()
-    names = nw.new_series("class", named, nw.String, backend=backend)
-    series.append(names[most_probable(columns)])
-    return frame.with_columns(*series).to_native()
+    heads = chain.heads.like(classes[k] for k in place)
+    cells = [nw.new_series("f", p, backend=backend) for p in in_table]
+    for text in heads.decide(columns):
+        names = nw.new_series("class", text.categories, nw.String, backend=backend)
+        cells.append(names[text.codes])
+    new = result_columns(frame.columns, chain.heads.like(classes))
+    named = [cell.alias(name) for name, cell in zip(new, cells, strict=True)]
+    return frame.with_columns(*named).to_native()
 
 
 def warn_of_channels(chain: Chain, sources: Collection[str]) -> None:

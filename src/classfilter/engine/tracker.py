@@ -17,13 +17,13 @@ from ..events import Event, EventRule, Events
 from ..filters import Filter, unpack_state
 from ..inputs import (
     LARGEST_SECONDS,
+    Heads,
     Rows,
     Spelling,
     TimeScale,
-    one_row,
+    head_prediction,
     parse_timestamp,
     per_second,
-    prediction,
     predictions,
     read_times,
     seconds,
@@ -94,11 +94,9 @@ def take_rows(
     times: Any,
     sources: ArrayLike | str | None,
     probs: Any,
-    classes: tuple[str, ...],
+    heads: Heads,
     confidence: Confidence | None = None,
     unit: str | None = None,
-    *,
-    independent: bool = False,
 ) -> tuple[Rows, list[Any]]:
     """Return rows of streams, checked, and the name of the stream of each."""
     if streams is None:
@@ -113,7 +111,7 @@ def take_rows(
     else:
         cells = np.asarray(sources, object)
         source = factorize([DEFAULT_SOURCE if name is None else str(name) for name in cells])
-    outputs = predictions(probs, classes, confidence, independent=independent)
+    outputs = predictions(probs, heads, confidence)
     counts = {"times": len(t), "sources": len(source.codes), "probs": len(outputs.one_hot)}
     for label, count in counts.items():
         if count != len(names):
@@ -127,8 +125,7 @@ def take_rows(
         sources=tuple(source.categories),
         probs=outputs.probs,
         one_hot=outputs.one_hot,
-        classes=classes,
-        independent=independent,
+        heads=heads,
         time_kind=kind,
     )
     return rows, names
@@ -217,7 +214,8 @@ class Tracker:
         )
 
     def _use(self, chain: Chain, unit: str | None, lag: int | None = None, **limits: Any) -> None:
-        self._chain, self._independent, self._lag = chain, chain.independent, lag
+        self._chain, self._heads, self._lag = chain, chain.heads, lag
+        self._is_exclusive = chain.heads.is_exclusive
         self._names = chain._names
         smoother = None if lag is None else chain.smoother
         rule = chain.rule if smoother is None else smoother.rule
@@ -277,8 +275,8 @@ class Tracker:
         source, beta, logarithms, number = known
         kind, given = type(probs), probs
         if (kind is not list and kind is not np.ndarray) or confidence is not None:
-            how = {"certain": logarithms is not None, "independent": self._independent}
-            probs = prediction(probs, self._names, confidence, **how)
+            certain = logarithms is not None
+            probs = head_prediction(probs, self._heads, confidence, certain=certain)
         table = self._table
         with self._lock:
             slot = self._slots.get(stream)
@@ -324,7 +322,7 @@ class Tracker:
     def _know(self, source: Any) -> tuple[str, float, Any, int]:
         """Return the name of a source, its weight, its channel's logarithms, and its number."""
         name, beta = self._chain.weight(source)
-        known = name, beta, self._chain._logarithms.get(name), self._counts.number(name)
+        known = name, beta, self._chain.channel_of(name), self._counts.number(name)
         if len(self._known) < MAX_SOURCES:
             self._known[name] = known
         return known
@@ -337,10 +335,10 @@ class Tracker:
         try:
             return self._table.place(stream, at)
         except JumpError:
-            if self._independent:  # or it is no prediction at all
-                one_row(probs, self._names)
-            else:
+            if self._is_exclusive:  # or it is no prediction at all
                 _core.check_row(len(self.classes), probs, 1.0, 0.0)
+            else:
+                head_prediction(probs, self._heads)
             self._table.remember_jump(stream, at)
             raise
 
@@ -366,8 +364,9 @@ class Tracker:
         estimate = engine.take_one(
             self._update_stream, stream, slot, at, observed, smoothed, source
         )
-        number, predicted = self._counts.number(source), np.asarray(probs, estimate.dtype)
-        self._counts.count_row(number, predicted, before, at, dt)
+        if self._is_exclusive:
+            number, predicted = self._counts.number(source), np.asarray(probs, estimate.dtype)
+            self._counts.count_row(number, predicted, before, at, dt)
         if self._drops:
             table.drop_old()
         return estimate
@@ -388,9 +387,7 @@ class Tracker:
         entries that `update` takes, or classes, (N,), with their `confidence`.
         """
         given = streams, times, sources, probs
-        rows, names = take_rows(
-            *given, self._names, confidence, self._unit.name, independent=self._independent
-        )
+        rows, names = take_rows(*given, self._heads, confidence, self._unit.name)
         if not names:
             return np.empty((0, len(self.classes)), self._reader.probs.dtype)
         table = self._table
@@ -405,7 +402,7 @@ class Tracker:
             last = np.full(len(held), -1)  # the class of each stream's estimate
             last[held >= 0] = classes_of(self._reader, table.columns.states[held[held >= 0]])
             taken = self._engine.take(rows, live=True, slots=held, look=look)
-            if not self._independent:
+            if self._is_exclusive:
                 before = classes_before(taken.estimates, rows.stream, last, taken.begins)
                 probs = rows.probs.astype(taken.estimates.dtype, copy=False)
                 source = rows.factorized_sources
@@ -526,10 +523,10 @@ class Tracker:
         >>> tracker.health(now=745.0 + 7200.0).verdicts
         {'wrist': ('silent for 2 h; usually a prediction every 5 s',)}
         """
-        if self._chain.independent:
+        if not self._is_exclusive:
             raise ValueError(
                 "the health of sources is known for classes that exclude each other; watch each "
-                "label in a tracker of its own: Tracker(chain.lane(label))"
+                "label in a tracker of its own: Tracker(chain.head(label))"
             )
         at = None if now is None else self._unit.seconds(now)
         with self._lock:

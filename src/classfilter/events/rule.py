@@ -3,156 +3,84 @@
 from __future__ import annotations
 
 import math
-import struct
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import timedelta
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, DTypeLike, NDArray
+from numpy.typing import ArrayLike, DTypeLike
 
 from .. import _core
 from ..errors import ArgumentError, names_keywords
-from ..inputs import duration, lane_names, pairs
-from ..support.types import Array, Floats, is_number
+from ..inputs import Heads, duration
+from ..support.types import Floats, is_number
 
 Columns = tuple[Any, ...]
 """Label, start, end, probability, and whether it was forced, of each event, (N,)."""
-_KINDS = (np.intp, np.float64, np.float64, np.float64, np.bool_)
 
 
-class LabelRules:
-    """The rules of several labels, with the methods of `_core.EventRule`.
+class HeadRules(_core.HeadRules):
+    """The rules of several heads, with the methods of `_core.EventRule`.
 
-    The rows are the probabilities of on, (L,); an event has the index of its label. Those of one
-    call are in order of their end, then of their label. A state is the states of all labels, after
-    the number of bytes of each.
+    The rows are the columns that heads show, (C,); an event has the index of its column. Those of
+    one call are in order of their end, then of their column. A state is a tuple of states, one of
+    each head whose events are reported.
 
     Parameters
     ----------
+    heads : Heads
+        What the columns are.
     rules : sequence of _core.EventRule or None
-        Of each label, for the classes off, which is ignored, and on; None where no event of the
-        label is reported.
-    dtype : dtype
-        That of the rows.
+        Of each head, for its classes; None where no event of the head is reported.
     """
 
-    def __init__(self, rules: Sequence[_core.EventRule | None], dtype: DTypeLike) -> None:
-        self._count, self._dtype = len(rules), np.dtype(dtype)
-        self._rules = [(k, rule) for k, rule in enumerate(rules) if rule is not None]
-        self._head = struct.Struct(f"<{len(self._rules)}I")
+    def __init__(self, heads: Heads, rules: Sequence[_core.EventRule | None]) -> None:
+        super().__init__(tuple(rules), tuple(len(shown) for shown in heads.columns))
+        self._heads = heads
+        self._rules = [(h, rule) for h, rule in enumerate(rules) if rule is not None]
+        self._first = {h: heads.spans[h].stop - heads.sizes[h] for h, _ in self._rules}
 
-    def start(self) -> bytes:
-        """Return the state of a new stream."""
-        return self._joined([rule.start() for _, rule in self._rules])
-
-    def update(self, state: bytes, time: float, probs: ArrayLike) -> tuple[bytes, tuple[Any, ...]]:
-        """Take one row: the new state, and the events that are final by now."""
-        rows, after, found = self._rows(probs, 1), [], []
-        for (k, rule), before in zip(self._rules, self._parts(state), strict=True):
-            part, events = rule.update(before, time, rows[k])
+    def run(self, state: tuple[bytes, ...], times: Floats, probs: ArrayLike) -> tuple[Any, ...]:
+        """Take many rows, (T, C): the new state, and the events as columns."""
+        # The sum of a label's row may round to a little more than 1; what is not near it, the core
+        # refuses.
+        stack, after, found = np.maximum(self._heads.stacked(np.asarray(probs)), 0), [], []
+        for (h, rule), before in zip(self._rules, state, strict=True):
+            rows = np.ascontiguousarray(stack[:, h, : self._heads.sizes[h]])
+            part, *columns = rule.run(before, times, rows)
             after.append(part)
-            found += [(k, *event[1:]) for event in events]
-        found.sort(key=lambda event: (event[2], event[0]))
-        return self._joined(after), tuple(found)
+            found.append((columns[0] + self._first[h], *columns[1:]))
+        return tuple(after), *_in_order(found)
 
-    def run(self, state: bytes, times: Floats, probs: ArrayLike) -> tuple[Any, ...]:
-        """Take many rows, (T, L): the new state, and the events as columns."""
-        rows, after, found = self._rows(probs, 2), [], []
-        for (k, rule), before in zip(self._rules, self._parts(state), strict=True):
-            part, *columns = rule.run(before, times, np.ascontiguousarray(rows[:, k]))
-            after.append(part)
-            found.append(_of_label(k, columns))
-        return self._joined(after), *_in_order(found)
-
-    def finish(self, state: bytes) -> Columns:
+    def finish(self, state: tuple[bytes, ...]) -> Columns:
         """End the stream: its last events as columns."""
-        parts = zip(self._rules, self._parts(state), strict=True)
-        return _in_order([_of_label(k, rule.finish(part)) for (k, rule), part in parts])
+        found = []
+        for (h, rule), part in zip(self._rules, state, strict=True):
+            label, *columns = rule.finish(part)
+            found.append((label + self._first[h], *columns))
+        return _in_order(found)
 
-    def current(self, state: bytes) -> list[tuple[int, float, float, bool]]:
-        """Return the events that go on if the stream ended now, in the order of the labels."""
-        parts = zip(self._rules, self._parts(state), strict=True)
-        known = [(k, rule.current(part)) for (k, rule), part in parts]
-        return [(k, *event[1:]) for k, event in known if event is not None]
+    def current(self, state: tuple[bytes, ...]) -> list[tuple[int, float, float, bool]]:
+        """Return the events that go on if the stream ended now, in the order of the heads."""
+        known = [rule.current(part) for (_, rule), part in zip(self._rules, state, strict=True)]
+        return [
+            (event[0] + self._first[h], *event[1:])
+            for (h, _), event in zip(self._rules, known, strict=True)
+            if event is not None
+        ]
 
-    def check(self, state: bytes) -> None:
-        """Refuse bytes that are no state of these rules."""
-        for (_, rule), part in zip(self._rules, self._parts(state), strict=True):
+    def check(self, state: tuple[bytes, ...]) -> None:
+        """Refuse bytes that are no states of these rules."""
+        if len(state) != len(self._rules):
+            raise ValueError(f"state has {len(state)} parts; the rules have {len(self._rules)}")
+        for (_, rule), part in zip(self._rules, state, strict=True):
             rule.check(part)
-
-    def update_stream(
-        self,
-        update: Callable[..., NDArray[Any] | None],
-        column: NDArray[np.object_],
-        confirmed: list[tuple[Any, Any]],
-        stream: Hashable,
-        states: Array,
-        times: Floats,
-        slot: int,
-        *row: Any,
-    ) -> Array | None:
-        """Call `update` with what follows `stream`; then ``column[slot]`` takes the estimate.
-
-        Both are taken, or none. `row` is the prediction, its weight, its time, and more. Events
-        that are final go to `confirmed`, with the stream.
-        """
-        before, time = states[slot].copy(), times.item(slot)
-        try:
-            estimate = update(states, times, slot, *row)
-            if estimate is None:
-                return None
-            state = self.start() if column[slot] is None else column[slot]
-            state, events = self.update(state, row[2], estimate)
-        except BaseException:
-            states[slot], times[slot] = before, time
-            raise
-        column[slot] = state
-        confirmed += [(stream, event) for event in events]
-        return estimate
-
-    def _rows(self, probs: ArrayLike, dimensions: int) -> Array:
-        """Return the probabilities of off and on, on a new last axis."""
-        on = np.asarray(probs, self._dtype)
-        if on.ndim != dimensions or on.shape[-1] != self._count:
-            rule = f"it must have one probability for each of {self._count} labels"
-            raise ArgumentError("probs", on.shape, "has shape {}", rule)
-        # A sum may round to a little more than 1; what is not near it, the core refuses.
-        both: Array = np.maximum(pairs(on), 0)
-        return both
-
-    def _joined(self, parts: list[bytes]) -> bytes:
-        return self._head.pack(*map(len, parts)) + b"".join(parts)
-
-    def _parts(self, state: bytes) -> list[bytes]:
-        """Return the state of each label."""
-        if type(state) is not bytes:
-            kind = type(state).__name__
-            raise TypeError(f"state must be bytes, as start() returns them, got {kind}")
-        at = self._head.size
-        sizes = self._head.unpack_from(state) if len(state) >= at else ()
-        if len(sizes) != len(self._rules) or at + sum(sizes) != len(state):
-            raise ValueError(
-                "state has bytes that are no state of these event rules; take those that start(), "
-                "update() or run() of the same rules returned"
-            )
-        parts = []
-        for size in sizes:
-            parts.append(state[at : at + size])
-            at += size
-        return parts
-
-
-def _of_label(k: int, columns: Sequence[Any]) -> Columns:
-    """Return the events of a rule of two classes with the index of its label."""
-    return np.full(len(columns[0]), k, np.intp), *columns[1:]
 
 
 def _in_order(parts: list[Columns]) -> Columns:
-    """Return the events of all labels by their end, then by label."""
+    """Return the events of all heads by their end, then by their column."""
     columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
-    columns = columns or [np.empty(0, kind) for kind in _KINDS]
     order = np.lexsort((columns[0], columns[2]))
     return tuple(column[order] for column in columns)
 
@@ -286,13 +214,10 @@ class EventRule:
             if field.name == "change_cost" or value != getattr(defaults, field.name)
         }
 
-    def check(self, classes: tuple[Any, ...], independent: bool = False) -> None:
-        """Raise for a class that is named here and is not one of these.
-
-        `independent` classes are labels that may be true at once.
-        """
-        names = tuple(map(str, classes))
-        if isinstance(self.merge_gap, dict) and not independent:
+    def check(self, heads: Heads) -> None:
+        """Raise for a class that is named here and is not one of these."""
+        names = tuple(map(str, heads.shown))
+        if isinstance(self.merge_gap, dict) and heads.is_exclusive:
             raise ArgumentError(
                 "merge_gap", self.merge_gap, "is {}, but the classes exclude each other",
                 "only several labels at once have gaps of their own",
@@ -324,33 +249,41 @@ class EventRule:
         cost = self.change_cost
         return cost if isinstance(cost, dict) else dict.fromkeys(names, cost)
 
-    def lane(self, label: str) -> EventRule:
-        """Return the rule of one of several labels at once: of two classes, not robin and robin."""
+    def head(self, heads: Heads, h: int) -> EventRule:
+        """Return the rule of one head; that of a label has the classes not robin and robin."""
+        shown = heads.columns[h]
         given = {name: getattr(self, name) for name in (*_BY_CLASS, "merge_gap")}
-        mine: dict[str, Any] = {
-            name: value.get(label) if isinstance(value, dict) else value
+        own: dict[str, Any] = {
+            name: {one: value[one] for one in shown if one in value}
+            if isinstance(value, dict)
+            else value
             for name, value in given.items()
         }
+        if isinstance(own["merge_gap"], dict):
+            own["merge_gap"] = own["merge_gap"].get(shown[0])
+        if h not in heads.labels:
+            return replace(self, **own, ignore=tuple(one for one in shown if one in self.ignore))
+        (label,) = shown
         for name in ("leave_cost", "min_duration", "bias"):
-            mine[name] = {label: mine[name] or 0.0}
-        return replace(self, **mine, ignore=lane_names(label)[:1])
+            value = own[name].get(label) if isinstance(own[name], dict) else own[name]
+            own[name] = {label: value or 0.0}
+        if isinstance(own["change_cost"], dict):
+            own["change_cost"] = own["change_cost"].get(label)
+        return replace(self, **own, ignore=heads.classes_of(h)[:1])
 
-    def compiled(
-        self, classes: tuple[Any, ...], dtype: DTypeLike, independent: bool = False
-    ) -> Any:
-        """Return the rule of the core for a filter's classes, in their order.
-
-        Of classes that are `independent`, one for each label, with the same methods.
-        """
-        self.check(classes, independent)
-        names = tuple(map(str, classes))
-        if independent:
-            of_labels = [
-                None if n in self.ignore else self.lane(n).compiled(lane_names(n), dtype)
-                for n in names
-            ]
-            return LabelRules(of_labels, dtype)
-        return _core.EventRule(len(names), np.dtype(dtype) == np.float32, **self.numbers(names))
+    def compiled(self, heads: Heads, dtype: DTypeLike) -> Any:
+        """Return the rule of the core for the columns of a filter: one for each head."""
+        self.check(heads)
+        if heads.is_exclusive:
+            names = tuple(map(str, heads.shown))
+            return _core.EventRule(len(names), np.dtype(dtype) == np.float32, **self.numbers(names))
+        of_heads = [
+            None
+            if set(shown) <= set(self.ignore)
+            else self.head(heads, h).compiled(Heads.exclusive(heads.classes_of(h)), dtype)
+            for h, shown in enumerate(heads.columns)
+        ]
+        return HeadRules(heads, of_heads)
 
     def numbers(self, names: tuple[str, ...]) -> dict[str, Any]:
         """Return the settings as the core has them, of classes that exclude each other."""

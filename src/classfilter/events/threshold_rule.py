@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from ..errors import ArgumentError, names_keywords
-from ..inputs import duration
+from ..inputs import Heads, duration
 from ..support.types import Array, Bools, Floats, Ints, is_number
 
 BELOW = 0.15
@@ -78,18 +78,17 @@ class ThresholdRule:
         ignore = [self.ignore] if isinstance(self.ignore, (str, int)) else self.ignore
         object.__setattr__(self, "ignore", tuple(map(str, ignore)))
 
-    def check(self, classes: tuple[Any, ...]) -> None:
+    def check(self, heads: Heads) -> None:
         """Raise for a class that is named here and is not one of these."""
         for name in self.ignore:
-            if name not in tuple(map(str, classes)):
-                raise ArgumentError("ignore", name, "names {}", f"the classes are {list(classes)}")
+            if name not in tuple(map(str, heads.shown)):
+                rule = f"the classes are {list(heads.shown)}"
+                raise ArgumentError("ignore", name, "names {}", rule)
 
-    def compiled(
-        self, classes: tuple[Any, ...], dtype: DTypeLike, independent: bool = False
-    ) -> HeldThresholds:
-        """Return the rule for the classes of a filter, with the methods of an `EventRule`'s."""
-        self.check(classes)
-        return HeldThresholds(self, tuple(map(str, classes)))
+    def compiled(self, heads: Heads, dtype: DTypeLike) -> HeldThresholds:
+        """Return the rule for the columns of a filter, with the methods of an `EventRule`'s."""
+        self.check(heads)
+        return HeldThresholds(self, tuple(map(str, heads.shown)))
 
     def events(self, time: Floats, probs: Array, classes: tuple[str, ...]) -> Columns:
         """Return the events of one stream: class, start, end, probability, and never forced."""

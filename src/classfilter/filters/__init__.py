@@ -15,7 +15,7 @@ from .baselines import (
 )
 from .dirichlet import DirichletFilter, DirichletState, default_concentration
 from .dirichlet_smoothing import dirichlet_rows
-from .multi_label import MultiLabelFilter, on_and_off
+from .multi_label import MultiLabelFilter, heads_of_filter, with_classes
 from .rates import exponential, generator
 from .runner import StreamRows, StreamRunner, pack_state, unpack_state
 from .smoothing import (
@@ -56,14 +56,15 @@ __all__ = [
     "dirichlet_rows",
     "exponential",
     "generator",
+    "heads_of_filter",
     "in_double",
-    "on_and_off",
     "pack_state",
     "smooth_one",
     "smooth_streams",
     "sticky_rows",
     "unpack_state",
     "untempered",
+    "with_classes",
     "with_options",
 ]
 

@@ -79,12 +79,20 @@ class BaseFilter:
 
     def copy(self) -> Self:
         """Return an independent filter with the same settings, in the same state."""
-        new = type(self)(self._classes, **self._options)  # type: ignore[call-arg]
+        new = type(self)(self._first_argument(), **self._options)  # type: ignore[call-arg]
         new.state = self.state
         return new
 
+    def _with_options(self, **options: Any) -> Self:
+        return type(self)(self._first_argument(), **{**self._options, **options})  # type: ignore[call-arg]
+
     def __reduce__(self) -> tuple[Any, ...]:
-        return partial(type(self), self._classes, **self._options), (), tuple(self.state)  # type: ignore[call-arg]
+        make = partial(type(self), self._first_argument(), **self._options)  # type: ignore[call-arg]
+        return make, (), tuple(self.state)
+
+    def _first_argument(self) -> Any:
+        """Return the classes as they were given."""
+        return self._classes
 
     def __setstate__(self, state: Any) -> None:
         self.state = state
@@ -117,8 +125,8 @@ def checked_prior(prior: ArrayLike, dtype: np.dtype[Any], classes: int) -> Array
 
 
 def with_options(f: Any, **options: Any) -> Any:
-    """Return a fresh filter with the same settings but for some."""
-    return type(f)(f.classes, **{**f._options, **options})
+    """Return a fresh filter with the same settings but for some; of several heads, each one's."""
+    return f._with_options(**options)
 
 
 def check_temperature(temperature: float) -> float:

@@ -1,32 +1,21 @@
-"""Several labels at once: one filter of two classes, off and on, for each label."""
+"""Several heads at once, such as labels that are on or off: one filter for each."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import _core
 from ..errors import ArgumentError, RowError
-from ..inputs import label_scores, lane_names, one_row, pairs, results_like
-from ..support.types import Array, Classes, Floats, Ints
+from ..inputs import Heads, check_heads, label_scores, one_row, results_like
+from ..support.types import Array, Classes
 from ..support.validation import class_names
-from .base import BaseFilter, Filter
-from .runner import StreamRows, StreamRunner, pack_state, unpack_state
-
-AT_ONCE = 1 << 16
-"""So many scores are filtered in one call."""
-
-
-class _Group(NamedTuple):
-    """Labels that share a filter: what runs it, their places, and the places of their states."""
-
-    runner: StreamRunner
-    labels: Ints
-    columns: Ints
+from .base import BaseFilter, CompiledFilter, Filter, with_options
+from .runner import StreamRunner, pack_state, unpack_state
 
 
 class MultiLabelFilter(BaseFilter):
@@ -36,13 +25,17 @@ class MultiLabelFilter(BaseFilter):
     two classes, off and on, which gets ``[1 - score, score]``; the results are its probabilities of
     on, to the bit. NaN is a label that was not observed: for it only time passes.
 
+    Heads of several classes, such as activity and posture, are filtered beside each other too; a
+    row has the probabilities of their classes, one head after the other.
+
     Parameters
     ----------
-    labels : int or iterable
-        The number of labels, or their names; one is enough.
+    labels : int, iterable, or mapping of heads to their classes
+        The number of labels, or their names; one is enough. Or the classes of each head, None of a
+        label.
     filter : Filter, or mapping of label to Filter
         A filter of two classes for all labels, or one for each. Its settings are used, not its
-        state.
+        state. Of heads, one with as many classes as the head.
 
     Examples
     --------
@@ -57,29 +50,31 @@ class MultiLabelFilter(BaseFilter):
     """
 
     _kind = "multi_label"
-    _independent = True
 
-    def __init__(self, labels: Classes, filter: Any) -> None:  # noqa: A002
-        names = class_names(labels, 1, "labels")
-        self._classes = names
-        self._filters = _filters_of(names, filter)
-        self._options = {"filter": dict(zip(names, self._filters, strict=True))}
-        dtypes = {f.probs.dtype for f in self._filters}
+    def __init__(self, labels: Classes | Mapping[Any, Classes | None], filter: Any) -> None:  # noqa: A002
+        if isinstance(labels, Mapping):
+            self._heads = Heads.of_classes(labels)
+            self._classes = self._heads.shown
+            self._layout: Any = dict(labels)
+        else:
+            self._classes = self._layout = class_names(labels, 1, "labels")
+            self._heads = Heads.of_labels(map(str, self._classes))
+        fresh = _filters_of(self._heads, filter)
+        dtypes = {f.probs.dtype for f in fresh}
         if len(dtypes) > 1:
-            problem = "has filters of {}"
-            raise ArgumentError(
-                "filter", sorted(map(str, dtypes)), problem, remedy="give one dtype"
-            )
+            found, remedy = sorted(map(str, dtypes)), "give one dtype"
+            raise ArgumentError("filter", found, "has filters of {}", remedy=remedy)
         self._dtype: np.dtype[Any] = dtypes.pop()
-        states = [pack_state(f.state, self._dtype) for f in self._filters]
-        ends = np.cumsum([len(state) for state in states])
-        self._start = np.concatenate(states)
-        self._numbers = self._start.copy()
-        self._spans = [np.arange(n - len(s), n) for s, n in zip(states, ends, strict=True)]
-        self._groups = [
-            _Group(StreamRunner(f), places, np.stack([self._spans[i] for i in places]))
-            for f, places in _shared(self._filters)
-        ]
+        self._options = {"filter": dict(zip(self._layout, fresh, strict=True))}
+        self._filters = [f.copy() for f in fresh]
+        if all(isinstance(f, CompiledFilter) for f in fresh):
+            of_labels = tuple(h in self._heads.labels for h in range(len(fresh)))
+            read = partial(_read_row, self._heads, self._classes)
+            core = _core.Heads(tuple(f.copy() for f in fresh), of_labels, read)
+            self._update_stream, self._run_streams = core._update_stream, core._run_streams
+
+    def _first_argument(self) -> Any:
+        return self._layout
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -88,24 +83,26 @@ class MultiLabelFilter(BaseFilter):
 
     @property
     def filters(self) -> tuple[Any, ...]:
-        """The filter of two classes of each label, in its initial state."""
-        return tuple(f.copy() for f in self._filters)
+        """The filter of each label or head, in its initial state."""
+        return tuple(f.copy() for f in self._options["filter"].values())
 
     @property
     def probs(self) -> Array:
-        """The current probability of each label, shape (L,)."""
-        found = np.empty(len(self._classes), self._dtype)
-        for _, labels, columns in self._groups:
-            reader = self._filters[labels[0]].copy()
-            for i, span in zip(labels, columns, strict=True):
-                reader.state = unpack_state(reader, self._numbers[span])
-                found[i] = reader.probs[1]
-        return found
+        """The current probability of each label, or of each class of the heads, shape (C,)."""
+        each = zip(self._filters, self._heads.columns, strict=True)
+        return np.concatenate([f.probs[-len(shown) :] for f, shown in each])
 
     @property
     def label(self) -> tuple[Any, ...]:
-        """The labels that are on: more probable than not."""
-        return tuple(n for n, p in zip(self._classes, self.probs, strict=True) if p > 0.5)
+        """The labels that are on, more probable than not, and the most probable class of heads."""
+        found: list[Any] = []
+        for h, (f, span) in enumerate(zip(self._filters, self._heads.spans, strict=True)):
+            own, p = self._classes[span], f.probs
+            if h not in self._heads.labels:
+                found.append(own[int(p.argmax())])
+            elif p[1] > 0.5:
+                found.append(own[0])
+        return tuple(found)
 
     @property
     def _half_life(self) -> float | None:
@@ -115,82 +112,45 @@ class MultiLabelFilter(BaseFilter):
     @property
     def state(self) -> tuple[Array, ...]:
         """All that the filter remembers, the numbers of each label; assign it to restore."""
-        return tuple(self._numbers[span].copy() for span in self._spans)
+        return tuple(pack_state(f.state, self._dtype) for f in self._filters)
 
     @state.setter
     def state(self, state: Any) -> None:
         rows = [np.asarray(row, self._dtype) for row in state]
-        if len(rows) != len(self._spans):
-            rule = f"it must have {len(self._spans)}, one per label"
+        if len(rows) != len(self._filters):
+            rule = f"it must have {len(self._filters)}, one per label"
             raise ArgumentError("state", len(rows), "has {} parts", rule)
-        for f, row, name in zip(self._filters, rows, self._classes, strict=True):
-            size = pack_state(f.state, self._dtype).shape
-            if row.shape != size:
-                rule = f"a state of the filter has {size}"
-                raise ArgumentError("state", row.shape, "has shape {}", rule, entry=str(name))
-            f.copy().state = unpack_state(f, row)
-        self._numbers = np.concatenate(rows)
+        for row, own, name in zip(rows, self.state, self._heads.names, strict=True):
+            if row.shape != own.shape:
+                rule = f"a state of the filter has {own.shape}"
+                raise ArgumentError("state", row.shape, "has shape {}", rule, entry=name)
+        with _all_or_none(self._filters):
+            for f, row in zip(self._filters, rows, strict=True):
+                f.state = unpack_state(f, row)
 
     def reset(self) -> None:
         """Return to the state before any data."""
-        self._numbers = self._start.copy()
+        for f in self._filters:
+            f.reset()
 
     def update(self, scores: Any, beta: Any = 1.0, dt: float = 1.0) -> Array:
         """Let `dt` time units pass, then observe one score per label, shape (L,).
 
-        They are in the order of the labels, or by their names; or they are probabilities of off and
-        on already, shape (L, 2), as a channel returns them. `beta` is the weight of all, or of each
-        label, shape (L,). Return the probability of each label, shape (L,).
+        They are in the order of the labels, or by their names; or they are probabilities of each
+        head already, shape (H, K), as a channel returns them. `beta` is the weight of all, or of
+        each label, shape (L,). Return the probability of each label, shape (L,).
         """
-        estimate, self._numbers = self._observe(self._numbers, scores, beta, dt)
-        return estimate
-
-    def _observe(self, numbers: Array, scores: Any, beta: Any, dt: Any) -> tuple[Array, Array]:
-        """Return the probability of each label, (L,), and the numbers that follow these."""
-        L = len(self._classes)
-        row = scores if _are_pairs(scores, 2) else self._checked(scores)
-        observed = row.astype(self._dtype, copy=False) if row.ndim == 2 else _pairs_of(row)
-        weights, step = np.asarray(beta, self._dtype), np.asarray(dt, self._dtype)
-        for name, given, shapes in (("beta", weights, ((), (L,))), ("dt", step, ((),))):
-            if given.shape not in shapes:
-                rule = f"it must be {' or '.join(map(str, shapes))}"
-                raise ArgumentError(name, given.shape, "has shape {}", rule)
-        out, after = np.empty(L, self._dtype), np.empty_like(numbers)
-        for runner, who, columns in self._groups:
-            c = len(who)
-            if c == L:  # all labels share a filter, so that their numbers follow each other
-                start, rows, beta_of = numbers.reshape(L, -1), observed, weights
-            else:
-                start, rows = numbers[columns], observed[who]
-                beta_of = weights[who] if weights.ndim else weights
-            found = np.empty((c, 2), self._dtype)
-            try:
-                end = runner.run(start, StreamRows(rows, beta_of, step), found, threads=1)
-            except RowError as error:
-                raise error.replaced(row=None, entry=None) from None
-            out[who], after[columns] = found[:, 1], end
-        return out, after
-
-    def _checked(self, scores: Any) -> Array:
-        """Return the scores of one row, (L,), checked, in the filter's precision."""
-        if type(scores) is np.ndarray and scores.dtype == np.float64:
-            usual = scores.shape == (len(self._classes),)
-            if usual and scores.min() >= 0 and scores.max() <= 1:  # none is NaN
-                return scores.astype(self._dtype, copy=False)
-        return one_row(scores, self._classes, "scores").astype(self._dtype, copy=False)
-
-    def _update_stream(
-        self, states: Array, times: Floats, slot: int, scores: Any, beta: Any, at: float,
-        channels: Any, _numbers: Any = None, _number: int = -1,
-    ) -> Array | None:  # fmt: skip
-        """Take a row of one of many streams, as the filters of the core do; None: too early."""
-        before = times.item(slot)
-        dt = 0.0 if math.isnan(before) else at - before
-        if not 0 <= dt < math.inf:
-            return None
-        observed = scores if channels is None else channels.corrected(scores)
-        estimate, after = self._observe(states[slot], observed, beta, dt)
-        _core.commit(states, times, np.array([slot]), after[None], np.array([at]))
+        row = scores
+        if not (isinstance(scores, np.ndarray) and scores.ndim == 2):
+            row = _read_row(self._heads, self._classes, scores)
+        weights = np.asarray(beta)
+        _check_shape("beta", weights, [(), (len(self._filters),)])
+        _check_shape("dt", dt, [()])
+        weights = weights[None] if weights.ndim else weights
+        try:
+            estimate: Array = self.run(row[None], weights, dt)[0]
+        except RowError as error:
+            raise error.replaced(row=None, entry=None) from None
         return estimate
 
     def run(self, scores: Any, beta: ArrayLike = 1.0, dt: ArrayLike = 1.0) -> Any:
@@ -199,153 +159,122 @@ class MultiLabelFilter(BaseFilter):
         `beta` is one weight, one per row, (T,), or one per row and label, (T, L). Of a dataframe,
         whose columns are matched by name, the result is one of the same kind.
         """
-        rows = scores if _are_pairs(scores, 3) else label_scores(scores, self._classes, "scores")
-        rows, weights, steps = (np.asarray(x, self._dtype) for x in (rows, beta, dt))
-        T, L = len(rows), len(self._classes)
-        for name, given, shapes in (
-            ("beta", weights, [(), (T,), (T, L)]),
-            ("dt", steps, [(), (T,)]),
-        ):
-            if given.shape not in shapes:
-                rule = f"it must be one of {', '.join(map(str, shapes))}"
-                raise ArgumentError(name, given.shape, "has shape {}", rule)
-        out, after = np.empty((T, L), self._dtype), np.empty_like(self._numbers)
-        count = np.array([T])
-        at = self._numbers[None], None, count, None
-        self._run_streams(*at, rows, weights, steps, out, after[None])
-        self._numbers = after
-        return results_like(scores, self._classes, out)
+        _check_shape("dt", dt, [(), (len(scores),)])
+        with _all_or_none(self._filters):
+            found = self._of_each(lambda f, rows, weights: f.run(rows, weights, dt), scores, beta)
+        return results_like(scores, self._classes, found)
 
-    def _run_streams(
-        self,
-        states: Array,
-        slots: Ints | None,
-        counts: Ints | None,
-        order: Ints | None,
-        probs: Array,
-        beta: Array,
-        dt: Array,
-        out: Array,
-        after: Array,
-    ) -> None:
-        """Filter rows of many streams, as a `StreamRunner` has them; `probs` (T, L) or pairs."""
-        rows = slice(None) if order is None else order
-        s, weights, steps = (x[rows] if x.ndim else x for x in (probs, beta, dt))
-        used = states if slots is None else states[slots]
-        T, n = len(s), len(used)
-        counts = np.ones(n, np.intp) if counts is None else counts
-        results = np.empty((T, len(self._classes)), self._dtype)
-        for runner, labels, columns in self._groups:
-            step = max(1, AT_ONCE // max(T, 1))
-            for i in range(0, len(labels), step):
-                who, where = labels[i : i + step], columns[i : i + step]
-                c = len(who)
-                of_labels = np.moveaxis(s[:, who], 1, 0)
-                observed = of_labels if s.ndim == 3 else pairs(of_labels)
-                of = StreamRows(
-                    np.ascontiguousarray(observed).reshape(-1, 2),
-                    weights[:, who].T.ravel() if weights.ndim == 2 else _for_each(weights, c),
-                    _for_each(steps, c),
-                    counts=np.tile(counts, c),
-                )
-                start = np.moveaxis(used[:, where], 1, 0).reshape(c * n, -1)
-                found = np.empty((c * T, 2), self._dtype)
-                try:
-                    end = runner.run(np.ascontiguousarray(start), of, found, threads=1)
-                except RowError as error:
-                    raise _at_row(error, rows, T) from None
-                after[:, where] = np.moveaxis(end.reshape(c, n, -1), 0, 1)
-                results[:, who] = found[:, 1].reshape(c, T).T
-        out[rows] = results
+    def _of_each(
+        self, work: Callable[[Any, Array, Array], Array], scores: Any, beta: ArrayLike
+    ) -> Array:
+        """Return what some work finds for each head by itself, as columns (T, C).
 
-    def by_label(self, work: Callable[[Any, Array, Array], Array], scores: Any, beta: Any) -> Array:
-        """Return the probabilities of on that some work finds for each label by itself, (T, L).
-
-        It gets a filter of two classes in the state of the label, its rows (T, 2), and weights.
+        It gets the filter of the head, its rows (T, K), and their weights.
         """
-        rows = scores if _are_pairs(scores, 3) else label_scores(scores, self._classes, "scores")
-        s = np.asarray(rows, self._dtype)
-        found = np.empty((len(s), len(self._classes)), self._dtype)
-        for i, (f, span) in enumerate(zip(self._filters, self._spans, strict=True)):
-            one = f.copy()
-            one.state = unpack_state(f, self._numbers[span])
-            both = s[:, i] if s.ndim == 3 else pairs(s[:, i])
-            weights = beta[:, i] if beta.ndim == 2 else beta
-            own = np.ascontiguousarray(both), np.asarray(weights, order="C")  # one weight stays one
-            found[:, i] = work(one, *own)[:, 1]
+        heads, weights = self._heads, np.asarray(beta)
+        if isinstance(scores, np.ndarray) and scores.ndim == 3:
+            stack = np.asarray(scores, self._dtype)
+        else:
+            rows = label_scores(scores, self._classes, "scores")
+            check_heads(rows, heads)
+            stack = heads.stacked(rows.astype(self._dtype, copy=False))
+        T, H = len(stack), len(heads.names)
+        _check_shape("beta", weights, [(), (T,), (T, H)])
+        found: Array = np.empty((T, len(self._classes)), self._dtype)
+        for h, (f, span) in enumerate(zip(self._filters, heads.spans, strict=True)):
+            rows = np.ascontiguousarray(stack[:, h, : heads.sizes[h]])
+            own = np.asarray(weights[:, h] if weights.ndim == 2 else weights, order="C")
+            found[:, span] = work(f, rows, own)[:, -len(heads.columns[h]) :]
         return found
+
+    def _with_options(self, **options: Any) -> MultiLabelFilter:
+        new = {id(f): with_options(f, **options) for f in self._options["filter"].values()}
+        each = {name: new[id(f)] for name, f in self._options["filter"].items()}
+        return type(self)(self._layout, each)
 
     def _check_states(self, states: Array) -> None:
         """Raise unless each row of numbers is a state of the filter."""
-        for runner, _, columns in self._groups:
-            for of_label in columns:
-                runner.check_states(np.ascontiguousarray(states[:, of_label]))
+        ends = np.cumsum([len(part) for part in self.state])
+        parts = np.split(states, ends[:-1], axis=1)
+        for f, part in zip(self._filters, parts, strict=True):
+            StreamRunner(f).check_states(np.ascontiguousarray(part))
 
     def __repr__(self) -> str:
-        of = repr(self._filters[0]) if len(self._groups) == 1 else f"{len(self._groups)} filters"
+        each = {id(f): f for f in self._options["filter"].values()}
+        of = repr(next(iter(each.values()))) if len(each) == 1 else f"{len(each)} filters"
         return f"MultiLabelFilter({list(self._classes)}, {of})"
 
 
-def on_and_off(f: Any, label: Any) -> Any:
-    """Return a filter of two classes with the names of a label's: not robin, robin."""
-    return type(f)(lane_names(label), **f._options)
+class _all_or_none:  # noqa: N801
+    """Put filters back into their states where an error comes."""
+
+    def __init__(self, filters: list[Any]) -> None:
+        self._before = [(f, f.state) for f in filters]
+
+    def __enter__(self) -> None:
+        """Nothing is to be done."""
+
+    def __exit__(self, kind: Any, *_: object) -> None:
+        if kind is not None:
+            for f, state in self._before:
+                f.state = state
 
 
-def _filters_of(labels: tuple[Any, ...], given: Any) -> tuple[Any, ...]:
-    """Return a fresh filter for each label; those that share one go on sharing it."""
-    by_label = dict.fromkeys(labels, given)
+def _check_shape(name: str, given: Any, shapes: list[tuple[int, ...]]) -> None:
+    if np.shape(given) not in shapes:
+        rule = f"it must be {' or '.join(map(str, shapes))}"
+        raise ArgumentError(name, np.shape(given), "has shape {}", rule)
+
+
+def _read_row(heads: Heads, names: tuple[Any, ...], scores: Any) -> Array:
+    """Return one row, (C,), checked."""
+    row = one_row(scores, names, "scores")
+    check_heads(row[None], heads)
+    return row
+
+
+def heads_of_filter(f: Any) -> Heads:
+    """Return what the columns of a filter are, named by text."""
+    heads: Heads | None = getattr(f, "_heads", None)
+    return Heads.exclusive(map(str, f.classes)) if heads is None else heads
+
+
+def with_classes(f: Any, classes: Classes) -> Any:
+    """Return a fresh filter with the same settings for other classes, as many."""
+    return type(f)(classes, **f._options)
+
+
+def _filters_of(heads: Heads, given: Any) -> tuple[Any, ...]:
+    """Return a fresh filter for each head; those that share one go on sharing it."""
+    by_head = dict.fromkeys(heads.names, given)
     if isinstance(given, Mapping):
-        unknown = [name for name in given if name not in labels]
-        missing = [name for name in labels if name not in given]
-        if unknown or missing:
-            problem = f"names {{}}, but the labels are {list(labels)}"
+        by_head = {str(name): f for name, f in given.items()}
+        if set(by_head) != set(heads.names):
+            problem = f"names {{}}, but the labels are {list(heads.names)}"
             raise ArgumentError("filter", list(given), problem, remedy="name each label once")
-        by_label = {name: given[name] for name in labels}
     fresh: dict[int, Filter] = {}
-    for label, f in by_label.items():
-        if not hasattr(f, "update") or len(getattr(f, "classes", ())) != 2:
-            classes = getattr(f, "classes", None)
-            rule = "each label needs a filter of two classes, off and on"
-            remedy = "give one, such as StickyFilter(2, half_life=10.0)"
-            if classes is None:
-                raise ArgumentError("filter", f, rule=rule, remedy=remedy)
-            problem = f"of {label!r} has {{}} classes"
-            raise ArgumentError("filter", len(classes), problem, rule, remedy)
+    for name, classes in _classes_of_each(heads):
+        f = by_head[name]
+        found = getattr(f, "classes", None)
+        rule = "each label needs a filter of two classes, off and on"
+        remedy = "give one, such as StickyFilter(2, half_life=10.0)"
+        if classes is not None:
+            rule, remedy = f"the head has {list(classes)}", "give a filter of these classes"
+        if found is None or not hasattr(f, "update"):
+            raise ArgumentError("filter", f, rule=rule, remedy=remedy)
+        if len(found) != len(classes or (0, 1)):
+            raise ArgumentError("filter", len(found), f"of {name!r} has {{}} classes", rule, remedy)
+        texts = tuple(map(str, found))
+        if classes is not None and texts not in (classes, tuple(map(str, range(len(classes))))):
+            raise ArgumentError("filter", texts, f"of {name!r} has the classes {{}}", rule, remedy)
         if id(f) not in fresh:
             fresh[id(f)] = f.copy()
             fresh[id(f)].reset()
-    return tuple(fresh[id(f)] for f in by_label.values())
+    return tuple(fresh[id(by_head[name])] for name in heads.names)
 
 
-def _shared(filters: tuple[Any, ...]) -> list[tuple[Any, Ints]]:
-    """Return each filter with the places of the labels that share it."""
-    places: dict[int, list[int]] = {}
-    for i, f in enumerate(filters):
-        places.setdefault(id(f), []).append(i)
-    return [(filters[where[0]], np.array(where)) for where in places.values()]
-
-
-def _are_pairs(scores: Any, dimensions: int) -> bool:
-    """Return whether scores are rows of two classes already, off and on, as a channel has them."""
-    return isinstance(scores, np.ndarray) and scores.ndim == dimensions and scores.shape[-1] == 2
-
-
-def _pairs_of(row: Array) -> Array:
-    """Return `pairs` of one row; quicker."""
-    both = np.empty((len(row), 2), row.dtype)
-    np.subtract(1, row, out=both[:, 0])
-    both[:, 1] = row
-    return both
-
-
-def _for_each(numbers: Array, labels: int) -> Array:
-    """Return numbers of rows for the rows of several labels."""
-    return np.tile(numbers, labels) if numbers.ndim else numbers
-
-
-def _at_row(error: RowError, rows: Any, T: int) -> RowError:
-    """Return the error of one of several labels' rows with the row."""
-    if error.row is None:
-        return error
-    row = error.row % T
-    return error.replaced(row=int(row if isinstance(rows, slice) else rows[row]), entry=None)
+def _classes_of_each(heads: Heads) -> Iterator[tuple[str, tuple[str, ...] | None]]:
+    """Yield each head with its classes; None of a label."""
+    for h, (name, shown) in enumerate(zip(heads.names, heads.columns, strict=True)):
+        own = tuple(str(one).removeprefix(f"{name}:") for one in shown)
+        yield name, None if h in heads.labels else own

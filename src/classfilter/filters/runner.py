@@ -28,9 +28,9 @@ class StreamRows(NamedTuple):
 
     Attributes
     ----------
-    probs : ndarray (T, K)
+    probs : ndarray (T, K), or (T, H, K) of several heads
         The observations.
-    beta, dt : ndarray () or (T,)
+    beta, dt : ndarray () or (T,); of several heads, beta may be (T, H)
         Their weights, and the time since the row of the same stream before.
     order : ndarray of int (T,), optional
         The rows grouped by stream, those of a stream in their order; by default as they are.
@@ -107,11 +107,13 @@ class StreamRunner:
     def _run_each(self, states: Array, rows: StreamRows, out: Array, after: Array) -> None:
         """Run the filter over each stream's rows, after a check of all."""
         f = self._filter.copy()
-        _core.check_rows(rows.probs.shape[1], rows.probs, rows.beta, rows.dt)
+        if rows.probs.ndim == 2:
+            _core.check_rows(rows.probs.shape[1], rows.probs, rows.beta, rows.dt)
         counts = np.ones(len(after), np.intp) if rows.counts is None else rows.counts
         order = np.arange(len(rows.probs)) if rows.order is None else rows.order
         slots = np.arange(len(after)) if rows.slots is None else rows.slots
-        beta, dt = (np.broadcast_to(x, len(rows.probs)) for x in (rows.beta, rows.dt))
+        T = len(rows.probs)
+        beta, dt = (x if x.ndim else np.broadcast_to(x, T) for x in (rows.beta, rows.dt))
         for i, (first, last) in enumerate(pairwise([0, *np.cumsum(counts).tolist()])):
             after[i] = states[slots[i]]
             if last > first:

@@ -63,7 +63,7 @@ def smooth_one(
     ahead = check_lag(lag)
     if isinstance(f, MultiLabelFilter):
         f.copy().run(probs, beta=beta, dt=dt)  # checks the arguments
-        return f.by_label(lambda one, s, w: smooth_one(one, s, w, dt, lag), probs, np.asarray(beta))
+        return f._of_each(lambda one, s, w: smooth_one(one, s, w, dt, lag), probs, beta)
     if f.temperature != 1:
         return _core.temper(smooth_one(untempered(f), probs, beta, dt, lag), f.temperature)
     forward = f.copy().run(probs, beta=beta, dt=dt)  # checks the arguments
@@ -91,7 +91,7 @@ def smooth_streams(
     `counts` says how many rows each stream has.
     """
     if isinstance(f, MultiLabelFilter):
-        return f.by_label(lambda one, s, w: smooth_streams(one, s, w, dt, counts, lag), probs, beta)
+        return f._of_each(lambda one, s, w: smooth_streams(one, s, w, dt, counts, lag), probs, beta)
     if f.temperature != 1:
         plain = smooth_streams(untempered(f), probs, beta, dt, counts, lag)
         return _core.temper(plain, f.temperature)

@@ -19,8 +19,8 @@ from .columns import (
     TableFormat,
     check_named,
     columns_by_name_here,
-    filtered_classes,
     filtered_format,
+    filtered_heads,
     matches,
 )
 from .csv import SEPARATORS
@@ -39,16 +39,12 @@ from .files import (
     write_table,
 )
 from .frames import classes_of_labels, read_rows
+from .heads import EXCLUSIVE, LABELS, Heads, heads_of, most_probable
 from .labels import (
-    as_label_scores,
-    fewest,
     label_scores,
-    lane_index,
-    lane_names,
-    names_on,
     one_row,
     pairs,
-    truth_of_labels,
+    truth_of_heads,
 )
 from .names import in_order, is_series, named_classes, results_like
 from .notices import Spelling, alike, interleaved, order_of, warn_of, warn_of_odd_rows
@@ -59,9 +55,12 @@ from .outputs import (
     SCORES,
     Predictions,
     as_labels,
+    as_probabilities,
     at_reliability,
+    check_heads,
     for_filter,
     from_labels,
+    head_prediction,
     label_row,
     prediction,
     predictions,
@@ -69,7 +68,7 @@ from .outputs import (
 )
 from .predicted import Rows
 from .reader import as_rows, is_read, rows, rows_of_table
-from .tables import FRAMES, as_frame, most_probable, new_table, result_columns
+from .tables import FRAMES, as_frame, new_table, result_columns
 from .times import (
     LARGEST_SECONDS,
     PER_SECOND,
@@ -89,8 +88,10 @@ from .times import (
 __all__ = [
     "COLUMNS",
     "DEFAULT_RELIABILITY",
+    "EXCLUSIVE",
     "FRAMES",
     "LABEL",
+    "LABELS",
     "LARGEST_SECONDS",
     "PER_SECOND",
     "REMEDY",
@@ -98,6 +99,7 @@ __all__ = [
     "SEPARATORS",
     "SUFFIXES",
     "TEXT",
+    "Heads",
     "Layout",
     "OddRowsWarning",
     "Predictions",
@@ -110,23 +112,25 @@ __all__ = [
     "TimeScale",
     "alike",
     "as_frame",
-    "as_label_scores",
     "as_labels",
+    "as_probabilities",
     "as_rows",
     "at_reliability",
+    "check_heads",
     "check_named",
     "classes_of_labels",
     "columns_by_name_here",
     "duration",
-    "fewest",
     "file_suffix",
-    "filtered_classes",
     "filtered_format",
+    "filtered_heads",
     "find_zone",
     "for_filter",
     "from_labels",
     "group_starts",
     "grouped",
+    "head_prediction",
+    "heads_of",
     "in_order",
     "interleaved",
     "is_read",
@@ -134,12 +138,9 @@ __all__ = [
     "kind_of",
     "label_row",
     "label_scores",
-    "lane_index",
-    "lane_names",
     "matches",
     "most_probable",
     "named_classes",
-    "names_on",
     "naming_file",
     "new_table",
     "one_row",
@@ -162,7 +163,7 @@ __all__ = [
     "sink",
     "softmax",
     "table_of",
-    "truth_of_labels",
+    "truth_of_heads",
     "usual_step",
     "warn_of",
     "warn_of_odd_rows",

@@ -9,7 +9,7 @@ from typing import Any
 from ..errors import ArgumentError, Remedy
 from ..support.types import Classes
 from ..support.validation import is_missing, text_names
-from .labels import fewest
+from .heads import EXCLUSIVE, Heads, heads_of
 from .outputs import check_scores
 from .times import per_second
 
@@ -25,8 +25,8 @@ class Layout:
     ----------
     columns : dict of str to str
         The name that each column has in the table, by its name here.
-    classes : tuple of str or None
-        The classes, in the order of their columns; None where only the labels tell.
+    heads : Heads
+        With the classes in the order of their columns; without, where only the labels tell.
     labels : bool
         Whether predictions are labels in a column ``prediction``.
     guessed : bool
@@ -34,9 +34,14 @@ class Layout:
     """
 
     columns: dict[str, str]
-    classes: tuple[str, ...] | None
+    heads: Heads
     labels: bool
     guessed: bool = False
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """The classes, in the order of their columns; none where only the labels tell."""
+        return self.heads.shown
 
     @property
     def label_columns(self) -> list[str]:
@@ -55,23 +60,20 @@ class TableFormat:
 
     Attributes
     ----------
-    classes : tuple of str, optional
-        The classes; by default those that the columns or the labels name.
+    heads : Heads
+        Without classes, they are those that the columns or the labels name.
     columns : mapping of str to str
         The name of a column in the table, by its name here, where they differ.
     scores : str
         What the numbers are: "probabilities", "logits", "percent" or "independent".
-    independent : bool
-        Whether the classes are labels that may be true at once, each with a score of its own.
     unit : str, optional
         What the numbers of time count: "s", "ms", "us" or "ns"; by default they stay as they are.
     """
 
-    classes: tuple[str, ...] | None = None
+    heads: Heads = EXCLUSIVE
     columns: Mapping[str, str] = field(default_factory=dict)
     scores: str = "probabilities"
     unit: str | None = None
-    independent: bool = False
     sort: bool = False
     """Whether the rows of a stream may come in any order of time."""
     time_format: str | None = None
@@ -80,22 +82,24 @@ class TableFormat:
     @classmethod
     def of(
         cls,
-        classes: Classes | None,
+        heads: Heads | Classes | Mapping[Any, Classes] | None,
         columns: Mapping[str, str] | None = None,
         scores: str = "probabilities",
         unit: str | None = None,
-        independent: bool = False,
         sort: bool = False,
         time_format: str | None = None,
     ) -> TableFormat:
-        """Return a format, its arguments checked."""
+        """Return a format, its arguments checked; `heads` are Heads, or classes."""
         per_second(unit)
         scores = check_scores(scores)
-        independent = independent or scores == "independent"
-        names = None if classes is None else text_names(classes, fewest(independent))
-        return cls(
-            names, columns_by_name_here(columns), scores, unit, independent, sort, time_format
-        )
+        if not isinstance(heads, Heads):
+            heads = heads_of(heads, scores)
+        return cls(heads, columns_by_name_here(columns), scores, unit, sort, time_format)
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """The classes that are known; none where the table tells them."""
+        return self.heads.shown
 
     def layout(self, names: list[str]) -> Layout:
         """Return where things are in a table with columns of these names."""
@@ -116,27 +120,28 @@ class TableFormat:
         columns = {unprefixed.get(here, here): name for here, name in columns.items()}
         probs = [name[2:] for name in columns if name.startswith("p_")]
         known = self.classes
-        if known and not set(known) & set(probs) and known == _numbers(len(known)):
-            known = None  # a number of classes: by position
-        wanted = set(known or ())
-        matched = known is not None and wanted <= set(probs)
-        labels = "prediction" in columns and not matched and (known is not None or len(probs) < 2)
-        labels = (labels or "prediction" in self.columns) and not self.independent
+        if not set(known) & set(probs) and known == _numbers(len(known)):
+            known = ()  # a number of classes: by position
+        wanted = set(known)
+        matched = bool(known) and wanted <= set(probs)
+        labels = "prediction" in columns and not matched and (bool(known) or len(probs) < 2)
+        labels = (labels or "prediction" in self.columns) and self.heads.is_exclusive
         if labels:
             self.check_scores_beside_labels([name for name in probs if name in wanted])
-            return Layout(columns, self.classes, labels=True)
-        if len(probs) < fewest(self.independent):
+            return Layout(columns, self.heads, labels=True)
+        if len(probs) < self.heads.fewest:
             raise self._without_predictions(names)
         if matched:
-            return Layout(columns, tuple(name for name in probs if name in wanted), False)
-        found = text_names(probs, fewest(self.independent))
+            in_order = self.heads.like(name for name in probs if name in wanted)
+            return Layout(columns, in_order, labels=False)
+        found = self.heads.like(text_names(probs, self.heads.fewest))
         return Layout(columns, found, labels=False, guessed=True)
 
     def check_scores_beside_labels(self, scored: list[str]) -> None:
         """Refuse columns ``p_<class>`` of some classes, which would not be read."""
         if not scored or "prediction" in self.columns:
             return
-        missing = [f"p_{name}" for name in self.classes or () if name not in scored]
+        missing = [f"p_{name}" for name in self.classes if name not in scored]
         given = [f"p_{name}" for name in scored]
         problem = f"has a column prediction, and {{}}, but not {missing}"
         remedy = f"give {', '.join(missing)} too"
@@ -164,7 +169,7 @@ class TableFormat:
         `names` are those here. There are some only where the classes are known, and no
         ``p_<class>`` for any of them is there.
         """
-        known = self.classes or ()
+        known = self.classes
         by_position = known == _numbers(len(known)) and any(n.startswith("p_") for n in names)
         if "prediction" in self.columns or by_position:
             return {}
@@ -188,19 +193,19 @@ class TableFormat:
 
     def _without_predictions(self, names: list[str]) -> ArgumentError:
         """Return the error of a table that has no predictions."""
-        known = self.classes or ()
+        known = self.classes
         wanted = [*known, *(f"p_{name}" for name in known)]
         prefixed = ["p_" + name.strip()[2:] for name in names if name.strip()[:2].lower() == "p_"]
         meant = _meant([*wanted, "prediction", *prefixed], names)
         problem = "needs two or more columns p_<class>, one per class, or a column prediction with"
         problem += " names of classes"
-        if self.independent:
+        if not self.heads.is_exclusive:
             problem = "needs a column p_<label> for each label"
         rule = f"it has {names}{meant}"
         if known:
             rule = f"the classes are {[*known]}, and {rule}"
         remedy = Remedy.NAME_PROBS if known else Remedy.NAME_PROBS_OR_CLASSES
-        alone = not self.independent and len(prefixed) == 1
+        alone = self.heads.is_exclusive and len(prefixed) == 1
         hints = (Remedy.ONE_SCORE,) if alone else ()
         return ArgumentError("the table", names, problem, rule, remedy, hints=hints)
 
@@ -312,18 +317,29 @@ def filtered_format(
 
     `names` are those of its columns.
     """
-    filtered, independent = filtered_classes(names, scores)
-    if not filtered:
+    heads = filtered_heads(names, scores)
+    if not heads.shown:
         return TableFormat.of(None, columns, scores, unit)
-    named = columns_by_name_here(columns) | {f"p_{name}": f"f_{name}" for name in filtered}
-    return TableFormat.of(filtered, named, unit=unit, independent=independent)
+    named = columns_by_name_here(columns) | {f"p_{name}": f"f_{name}" for name in heads.shown}
+    return TableFormat.of(heads, named, unit=unit)
 
 
-def filtered_classes(columns: list[str], scores: str = "probabilities") -> tuple[list[str], bool]:
-    """Return the classes that a table was filtered for, if any, and whether they are labels.
+def filtered_heads(columns: list[str], scores: str = "probabilities") -> Heads:
+    """Return the heads that a table was filtered for; without classes, where it was not.
 
-    Of several labels at once, a result has a column ``labels`` in place of ``class``.
+    Results for exclusive classes have a column ``class``; for labels, ``labels``; and for other
+    heads, one with the name of each.
     """
-    independent = scores == "independent" or ("labels" in columns and "class" not in columns)
     names = [name[2:] for name in columns if name.startswith("f_")]
-    return names if len(names) > (0 if independent else 1) else [], independent
+    heads: dict[str, list[str] | None] = {}
+    for name in names:
+        head, colon, one = name.partition(":")
+        if colon and head in columns:
+            heads[head] = [*(heads.get(head) or []), one]
+        else:
+            heads[name] = None
+    if any(heads.values()) and "class" not in columns:
+        return Heads.of_classes(heads)
+    labels = "labels" in columns and "class" not in columns
+    kind = heads_of(None, "independent" if labels else scores)
+    return kind.like(names) if len(names) >= kind.fewest else kind

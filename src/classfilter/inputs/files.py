@@ -26,6 +26,7 @@ from .csv import (
     not_utf8,
 )
 from .frames import classes_of_labels
+from .heads import Heads
 from .ndjson import check_lines
 from .tables import as_frame, to_polars
 
@@ -333,14 +334,20 @@ class TableFile:
         """Where things are in the table."""
         return self.format.layout(self.columns)
 
-    @cached_property
+    @property
     def classes(self) -> tuple[str, ...]:
         """The classes; where only the labels tell, their columns are read."""
-        if self.layout.classes is not None:
-            return self.layout.classes
+        return self.heads.shown
+
+    @cached_property
+    def heads(self) -> Heads:
+        """What the columns are."""
+        if self.layout.classes:
+            return self.layout.heads
         with reading(self.source):
             labels = self._scan.select(self.layout.label_columns).unique()
-            return classes_of_labels(as_frame(labels.collect(engine="streaming")), self.layout)
+            read = as_frame(labels.collect(engine="streaming"))
+            return self.layout.heads.like(classes_of_labels(read, self.layout))
 
     @cached_property
     def rows(self) -> int:

@@ -13,10 +13,9 @@ from numpy.typing import NDArray
 
 from ..errors import ArgumentError, Remedy, RowError
 from ..support.imports import import_optional
-from ..support.types import Floats, Ints, is_number
+from ..support.types import Array, Floats, Ints, is_number
 from ..support.validation import (
     Factorized,
-    check_probabilities,
     factorize,
     factorize_sources,
     factorized_indices,
@@ -24,8 +23,9 @@ from ..support.validation import (
     table_label_indices,
 )
 from .columns import Layout, TableFormat, check_named, in_any_letters, label_classes
-from .labels import as_label_scores, truth_of_labels
-from .outputs import Predictions, from_labels, softmax
+from .heads import Heads
+from .labels import truth_of_heads
+from .outputs import Predictions, as_probabilities, check_heads, from_labels
 from .predicted import Rows
 from .tables import as_frame
 from .times import TimeKind, named_zone, read_times
@@ -68,7 +68,9 @@ def read_rows(df: Any, format: TableFormat | None = None) -> Rows:  # noqa: A002
         name: index[column] if column in index else frame[column]
         for name, column in layout.columns.items()
     }
-    classes = layout.classes or classes_of_labels(frame, layout)
+    heads = layout.heads
+    if not heads.shown:
+        heads = heads.like(classes_of_labels(frame, layout))
     zeros = np.zeros(len(frame), np.intp)
     source = Factorized(zeros, ["default"])
     stream = Factorized(zeros, [None] if len(frame) else [])
@@ -77,7 +79,7 @@ def read_rows(df: Any, format: TableFormat | None = None) -> Rows:  # noqa: A002
     if "stream" in columns:
         stream = _check_streams(factorize_column(columns["stream"]))
     read = _from_labels if layout.labels else _from_scores
-    outputs = read(columns, classes, format, layout)
+    outputs = read(columns, heads, format, layout)
     time, kind = _times(columns["time"], format)
     return Rows(
         time=time,
@@ -87,8 +89,7 @@ def read_rows(df: Any, format: TableFormat | None = None) -> Rows:  # noqa: A002
         sources=tuple(source.categories),
         probs=outputs.probs,
         one_hot=outputs.one_hot,
-        classes=classes,
-        independent=format.independent,
+        heads=heads,
         time_kind=kind,
         sort=format.sort,
         unit=format.unit,
@@ -138,28 +139,23 @@ def classes_of_labels(frame: Any, layout: Layout) -> tuple[str, ...]:
 
 def _from_scores(
     columns: Mapping[str, Any],
-    classes: tuple[str, ...],
+    heads: Heads,
     format: TableFormat,  # noqa: A002
     layout: Layout,
 ) -> Predictions:
-    """Return the probabilities (T, K) of the columns ``p_<class>``, checked.
+    """Return the probabilities (T, C) of the columns ``p_<class>``, checked.
 
     Where a row has none of them, its label counts, if there is one.
     """
-    scores = np.stack([_numbers(columns[f"p_{name}"]) for name in classes], axis=1)
-    if format.independent:
-        scores = as_label_scores(scores, format.scores, classes)
-        return Predictions(scores, np.zeros(len(scores), bool))
-    if format.scores == "logits":
-        probs = softmax(scores)
-    else:
-        probs = scores / 100 if format.scores == "percent" else scores
+    scores = np.stack([_numbers(columns[f"p_{name}"]) for name in heads.shown], axis=1)
+    probs = as_probabilities(scores, format.scores, heads)
+    if format.scores != "logits":
         try:
-            check_probabilities(probs, classes)
+            check_heads(probs, heads)
         except RowError as error:
             raise _with_hints(error, scores[error.row], format, layout) from None
     one_hot = np.zeros(len(probs), bool)
-    if in_any_letters("prediction", columns) is None:
+    if in_any_letters("prediction", columns) is None or not heads.is_exclusive:
         return Predictions(probs, one_hot)
     missing = np.isnan(scores).all(axis=1)
     if missing.any():
@@ -167,7 +163,7 @@ def _from_scores(
         mask = missing.tolist()
         cells = {n: columns[n].filter(mask) for n in ("prediction", "confidence") if n in columns}
         try:
-            probs[missing], one_hot[missing] = _from_labels(cells, classes, format, layout)
+            probs[missing], one_hot[missing] = _from_labels(cells, heads, format, layout)
         except RowError as error:
             raise error.replaced(row=int(np.flatnonzero(missing)[error.row])) from None
     return Predictions(probs, one_hot)
@@ -181,13 +177,13 @@ def _with_hints(
 ) -> RowError:
     """Return the error with what may be behind an invalid row."""
     total = row.sum()
-    if np.isnan(total):
+    if np.isnan(total) or not layout.heads.is_exclusive:
         return error
     if format.scores == "probabilities" and row.min() < 0:
         return error.replaced(remedy=Remedy.IF_LOGITS)
     if format.scores == "probabilities" and abs(total - 100) <= 5:
         return error.replaced(hints=(Remedy.LOOK_LIKE_PERCENT,))
-    names = [f"p_{name}" for name in layout.classes or ()]
+    names = [f"p_{name}" for name in layout.classes]
     if layout.guessed:
         taken = f"the columns {names} were taken as classes"
         return error.replaced(hints=(taken, Remedy.IF_NOT_CLASSES))
@@ -198,7 +194,7 @@ def _with_hints(
 
 def _from_labels(
     columns: Mapping[str, Any],
-    classes: tuple[str, ...],
+    heads: Heads,
     format: TableFormat,  # noqa: A002
     layout: Layout,
 ) -> Predictions:
@@ -206,6 +202,7 @@ def _from_labels(
 
     The rest of the confidence is spread evenly over the other classes.
     """
+    classes = heads.shown
     labels = _class_indices(columns["prediction"], classes, "prediction")
     if "confidence" not in columns:
         if (labels >= 0).any():
@@ -326,12 +323,13 @@ def _check_streams(stream: Factorized) -> Factorized:
 def with_truth(rows: Rows) -> Rows:
     """Return the rows of a table with the true classes that its column ``label`` has.
 
-    Of several labels at once, the columns ``y_<label>`` say whether each is true: 1, 0, or empty.
+    For labels, the columns ``y_<label>`` say whether each is true: 1, 0, or empty. For other heads,
+    they name the class.
     """
     if rows.frame is None or rows.layout is None or rows.label is not None:
         return rows
-    if rows.independent:
-        return replace(rows, label=_true_labels(rows))
+    if not rows.heads.is_exclusive:
+        return replace(rows, label=_truth_of_heads(rows))
     check_named(rows.layout.columns, "label")
     column = rows.layout.columns.get("label")
     if column is None:
@@ -339,16 +337,22 @@ def with_truth(rows: Rows) -> Rows:
     return replace(rows, label=_class_indices(rows.frame[column], rows.classes, "label"))
 
 
-def _true_labels(rows: Rows) -> Ints | None:
-    names = [f"y_{name}" for name in rows.classes]
+def _truth_of_heads(rows: Rows) -> Ints | None:
+    names = [f"y_{name}" for name in rows.heads.names]
     there = [name for name in names if name in rows.frame.columns]
     if not there:
         return None
     if there != names:
         missing = [name for name in names if name not in there]
         raise ArgumentError("the table", missing, f"has {there}, but not {{}}", remedy="add them")
-    known = np.stack([_numbers(rows.frame[name]) for name in names], axis=1)
-    return truth_of_labels(known, rows.classes, "y")
+    columns: list[Array] = []
+    for h, name in enumerate(names):
+        if h in rows.heads.labels:
+            columns.append(_numbers(rows.frame[name]))
+        else:
+            classes = tuple(one.partition(":")[2] for one in rows.heads.columns[h])
+            columns.append(_class_indices(rows.frame[name], classes, name))
+    return truth_of_heads(np.stack(columns, axis=1), rows.heads, "y")
 
 
 def _class_indices(series: Any, classes: tuple[str, ...], what: str) -> Ints:

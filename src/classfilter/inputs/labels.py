@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from .. import _core
 from ..errors import ArgumentError, RowError
 from ..support.arrays import as_plain
 from ..support.types import Array, Floats, Ints, is_number
+from .heads import Heads
 from .names import in_order, is_series
 
 
@@ -94,24 +94,6 @@ def as_label_scores(numbers: Floats, kind: str, labels: Sequence[Any]) -> Floats
     return scores
 
 
-def names_on(probabilities: Array, labels: Sequence[str]) -> list[str]:
-    """Return the labels that are on in each row of (T, L), more probable than not, as text.
-
-    Examples
-    --------
-    >>> names_on(np.array([[0.9, 0.6], [0.5, 0.4]]), ["robin", "wren"])
-    ['robin,wren', '']
-    """
-    packed = np.packbits(probabilities > 0.5, axis=1)
-    size, whole = packed.shape[1], packed.tobytes()
-    rows = [whole[i : i + size] for i in range(0, len(whole), size)]
-    texts = {
-        row: ",".join(compress(labels, np.unpackbits(np.frombuffer(row, np.uint8))))
-        for row in set(rows)
-    }
-    return [texts[row] for row in rows]
-
-
 def check_label_scores(scores: Floats, labels: Sequence[Any], what: str = "probs") -> None:
     """Raise for the first score of (T, L) outside [0, 1]; NaN is a label that was not observed."""
     invalid = ~((scores >= 0) & (scores <= 1) | np.isnan(scores))
@@ -119,15 +101,19 @@ def check_label_scores(scores: Floats, labels: Sequence[Any], what: str = "probs
     _refuse(invalid, scores, labels, what, "it must lie in [0, 1]", remedy)
 
 
-def truth_of_labels(values: Any, labels: Sequence[Any], what: str = "label") -> Ints:
-    """Return whether each label is true, (T, L): 1 or 0, and -1 where that is not known."""
-    given = np.asarray(values)
-    if given.dtype.kind not in "biuf" or given.ndim != 2 or given.shape[1] != len(labels):
-        rule = f"it must be (T, {len(labels)}): of each label whether it is true"
+def truth_of_heads(values: Any, heads: Heads, what: str = "label") -> Ints:
+    """Return the true class of each head, (T, H): of a label 1 or 0; -1 where it is not known."""
+    given, H = np.asarray(values), len(heads.names)
+    if given.dtype.kind not in "biuf" or given.ndim != 2 or given.shape[1] != H:
+        rule = f"it must be (T, {H}): of each label whether it is true"
         raise ArgumentError(what, given.shape, "has shape {}", rule, "give 1, 0, or -1 if unknown")
     known = np.where(np.isnan(given), -1, given) if given.dtype.kind == "f" else given.astype(int)
+    most = np.array(heads.sizes) - 1
     rule = "it must be 1, 0, or -1 where it is not known"
-    _refuse(~np.isin(known, (-1, 0, 1)), known, labels, what, rule)
+    if heads.width > 2:
+        rule = f"it must be the index of a class, 0 to {most.tolist()}, or -1 where it is not known"
+    invalid = (known != np.floor(known)) | (known < -1) | (known > most)
+    _refuse(invalid, known, heads.names, what, rule)
     return known.astype(np.intp)
 
 
@@ -139,25 +125,6 @@ def _refuse(
         row, k = map(int, np.unravel_index(invalid.argmax(), invalid.shape))
         value = numbers[row, k].item()
         raise RowError(what, value, rule=rule, remedy=remedy, row=row, entry=str(labels[k]))
-
-
-def fewest(independent: bool) -> int:
-    """Return how many classes there must be: one label is enough, but not one class."""
-    return 1 if independent else 2
-
-
-def lane_names(label: Any) -> tuple[str, str]:
-    """Return the two classes of one of several labels."""
-    return f"not {label}", str(label)
-
-
-def lane_index(label: Any, labels: Sequence[str], independent: bool) -> int:
-    """Return the place of one of several labels, or raise."""
-    if not independent:
-        raise ArgumentError("label", label, rule="the classes exclude each other")
-    if str(label) not in labels:
-        raise ArgumentError("label", label, rule=f"the labels are {list(labels)}")
-    return list(labels).index(str(label))
 
 
 def pairs(scores: Floats) -> Floats:

@@ -14,7 +14,8 @@ from ..errors import ArgumentError, RowError
 from ..support.arrays import as_plain
 from ..support.types import Array, Bools, Confidence, Floats, Ints, is_number
 from ..support.validation import check_probabilities, class_indices, is_missing
-from .labels import label_scores, one_row
+from .heads import Heads
+from .labels import as_label_scores, label_scores, one_row
 from .names import in_order, is_series, names_of
 
 SCORES = ("probabilities", "logits", "percent", "independent")
@@ -97,29 +98,53 @@ class Predictions(NamedTuple):
     one_hot: Bools
 
 
-def predictions(
-    probs: Any,
-    classes: Sequence[Any],
-    confidence: Confidence | None = None,
-    *,
-    independent: bool = False,
-) -> Predictions:
+def as_probabilities(numbers: Floats, kind: str, heads: Heads) -> Floats:
+    """Return numbers (T, C), which may be logits or percentages, as probabilities.
+
+    Those of labels are checked; for other heads, see `check_heads`.
+    """
+    parts = []
+    for columns, labels in heads.groups:
+        part = numbers[:, columns]
+        if labels:
+            part = as_label_scores(part, kind, heads.names_of(columns))
+        elif kind == "logits":
+            part = softmax(part)
+        elif kind == "percent":
+            part = part / 100
+        parts.append(part)
+    if len(parts) == 1:
+        return parts[0]
+    probs = np.empty_like(numbers)
+    for (columns, _), part in zip(heads.groups, parts, strict=True):
+        probs[:, columns] = part
+    return probs
+
+
+def check_heads(probs: Floats, heads: Heads) -> None:
+    """Let the C core check the probabilities (T, C) of heads that are no labels."""
+    for columns, labels in heads.groups:
+        if not labels:
+            check_probabilities(probs[:, columns], heads.names_of(columns))
+
+
+def predictions(probs: Any, heads: Heads, confidence: Confidence | None = None) -> Predictions:
     """Return the predictions of many rows, checked by the C core as a filter checks them.
 
     Parameters
     ----------
-    probs : array_like (T, K), dataframe, mapping of columns, or classes (T,)
+    probs : array_like (T, C), dataframe, mapping of columns, or classes (T,)
         See `in_order` for names. Or a list, each entry of which is one `prediction`.
-    classes : sequence
-        Their names.
+    heads : Heads
+        What the columns are. Only where they exclude each other, classes can be predicted.
     confidence : float or array_like (T,), optional
         Of classes: how probable each is, None where that is not known.
-    independent : bool, default False
-        Whether the classes are labels that may be true at once, each with a score of its own.
     """
-    if independent:
+    classes = heads.shown
+    if not heads.is_exclusive:
         _require_classes(confidence, "scores need none")
         scores = label_scores(probs, classes)
+        check_heads(scores, heads)
         return Predictions(scores, np.zeros(len(scores), bool))
     probs = as_plain(probs)
     labels = as_labels(probs)
@@ -166,7 +191,6 @@ def prediction(
     confidence: Any = None,
     *,
     certain: bool = False,
-    independent: bool = False,
 ) -> Any:
     """Return one prediction as K numbers, in the order of the classes.
 
@@ -181,9 +205,6 @@ def prediction(
     >>> prediction("sit", ["walk", "sit"], confidence=0.75)
     array([0.25, 0.75])
     """
-    if independent:
-        _require_classes(confidence, "scores need none")
-        return one_row(value, classes)
     value = as_plain(value)
     if not isinstance(value, LABEL):
         _require_classes(confidence)
@@ -199,6 +220,18 @@ def prediction(
     return np.array(label_row(k, top, len(classes)))
 
 
+def head_prediction(
+    value: Any, heads: Heads, confidence: Any = None, *, certain: bool = False
+) -> Any:
+    """Return one `prediction` of any heads as C numbers, in the order of the columns."""
+    if heads.is_exclusive:
+        return prediction(value, heads.shown, confidence, certain=certain)
+    _require_classes(confidence, "scores need none")
+    row = one_row(value, heads.shown)
+    check_heads(row[None], heads)
+    return row
+
+
 def for_filter(values: Any, classes: Sequence[Any], confidence: Confidence | None = None) -> Any:
     """Return many predictions as rows for a filter without channels.
 
@@ -212,7 +245,7 @@ def for_filter(values: Any, classes: Sequence[Any], confidence: Confidence | Non
     none_is_a_class = labels is None or labels.dtype.kind == "f"
     if confidence is None and none_is_a_class and not _is_mixed(values):
         return in_order(values, classes)
-    return at_reliability(*predictions(values, classes, confidence))
+    return at_reliability(*predictions(values, Heads.exclusive(classes), confidence))
 
 
 def from_labels(labels: Ints, top: Floats, K: int) -> Predictions:

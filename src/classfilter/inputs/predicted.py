@@ -13,7 +13,7 @@ from ..support.html import class_counts
 from ..support.types import Array, Bools, Floats, Ints, Weights
 from ..support.validation import Factorized, row_weights
 from .columns import Layout
-from .labels import lane_index, lane_names, pairs
+from .heads import Heads
 from .order import NUMBERS, grouped, usual_step
 from .tables import new_table
 from .times import TimeKind
@@ -31,17 +31,15 @@ class Rows:
         The number of each row's stream in `streams`, and of its classifier in `sources`.
     streams, sources : tuple
         Their names, in order of appearance. A single stream without a name is None.
-    probs : ndarray (T, K)
-        The predictions, in the order of the classes; NaN where one is missing. Of several labels at
-        once, the score of each.
+    probs : ndarray (T, C)
+        The predictions, a column for each class, or for each label; NaN where one is missing.
     one_hot : ndarray of bool (T,)
         Which predictions are classes without confidence.
-    classes : tuple of str
-        The K classes, or labels.
+    heads : Heads
+        What the columns are: classes that exclude each other, labels, or several heads of classes.
     label : ndarray of int (T,) or None
-        The true class, -1 where unknown. Of several labels at once, (T, K): 1, 0 or -1.
-    independent : bool
-        Whether the classes are labels that may be true at once.
+        The true class, -1 where unknown. Where classes do not exclude each other, that of each
+        head, (T, H): of a label 1, 0 or -1.
 
     Examples
     --------
@@ -63,9 +61,8 @@ class Rows:
     sources: tuple[str, ...]
     probs: Floats
     one_hot: Bools
-    classes: tuple[str, ...]
+    heads: Heads
     label: Ints | None = None
-    independent: bool = False
     time_kind: TimeKind = NUMBERS
     sort: bool = False
     """Whether rows may come in any order of time."""
@@ -79,28 +76,37 @@ class Rows:
     def __len__(self) -> int:
         return self.time.size
 
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """The names of the columns: the classes, or the labels."""
+        return self.heads.shown
+
     def __repr__(self) -> str:
-        what = "labels" if self.independent else "classes"
         count = "" if len(self.streams) < 2 else f" of {len(self.streams)} streams"
         span = ""
         if self.time_kind.kind == "date" and len(self):
             first, last = map(self.time_kind.text, (self.time.min(), self.time.max()))
             span = f"{first} to {last}, "
-        names = f"{what} {list(self.classes)}, sources {list(self.sources)}"
+        names = f"{self.heads.noun} {list(self.classes)}, sources {list(self.sources)}"
         return f"Rows({len(self)} rows{count}, {span}{names})"
 
     def _repr_html_(self) -> str:
-        if self.independent:
-            predicted = np.where(np.isnan(self.probs), -1, self.probs > 0.5).astype(np.intp)
-        else:
-            best = np.nan_to_num(self.probs).argmax(axis=1)
-            predicted = np.where(self.observed(), best, -1)
-        shown = [] if self.label is None else [("truth", self.label)]
+        stack = self.stacked()
+        best = np.nan_to_num(stack).argmax(axis=2)
+        predicted = np.where(np.isnan(stack).any(axis=2), -1, best)
+        shown = [] if self.label is None else [("truth", self.label.reshape(predicted.shape))]
         for name in self.sources:
-            own = self.of_source(name)
-            own = own[:, None] if self.independent else own
-            shown.append((name, np.where(own, predicted, -1)))
-        return class_counts(self.time, shown, self.classes, self.time_kind.text)
+            shown.append((name, np.where(self.of_source(name)[:, None], predicted, -1)))
+        counts = [(name, self._counts(classes)) for name, classes in shown]
+        return class_counts(self.time, counts, self.classes, self.time_kind.text)
+
+    def _counts(self, classes: Ints) -> list[int]:
+        """Return how often each column is on, from the class of each head, (T, H)."""
+        counts: list[int] = []
+        for h, (own, size) in enumerate(zip(self.heads.columns, self.heads.sizes, strict=True)):
+            of_classes = np.bincount(classes[:, h] + 1, minlength=size + 1).tolist()
+            counts += of_classes[-len(own) :]
+        return counts
 
     def __getitem__(self, stream: Any) -> Rows:
         """Return the rows of one stream, in order of time."""
@@ -153,13 +159,18 @@ class Rows:
             frame=None, layout=None,
         )  # fmt: skip
 
-    def lane(self, label: Any) -> Rows:
-        """Return the rows of one of several labels: two classes, not robin and robin."""
-        k = lane_index(label, self.classes, self.independent)
-        truth = None if self.label is None else self.label[:, k].copy()
+    def stacked(self) -> Floats:
+        """Return the predictions as those of heads, (T, H, K); see `Heads`."""
+        return self.heads.stacked(self.probs)
+
+    def head(self, name: Any) -> Rows:
+        """Return the rows of one head; those of a label have the classes not robin and robin."""
+        h = self.heads.place(name)
+        probs = np.ascontiguousarray(self.stacked()[:, h, : self.heads.sizes[h]])
+        label = None if self.label is None else self.label[:, h].copy()
         return replace(
-            self, probs=pairs(self.probs[:, k]), classes=lane_names(label), label=truth,
-            independent=False, frame=None, layout=None,
+            self, probs=probs, heads=Heads.exclusive(self.heads.classes_of(h)), label=label,
+            frame=None, layout=None,
         )  # fmt: skip
 
     @property
@@ -174,9 +185,7 @@ class Rows:
 
     def observed(self, source: str | None = None) -> Bools:
         """Return which rows (T,) are observations, of a source if given: not all is missing."""
-        missing = np.isnan(self.probs)
-        lacks = missing.all(axis=1) if self.independent else missing.any(axis=1)
-        seen: Bools = np.asarray(~lacks)
+        seen: Bools = np.asarray(~np.isnan(self.probs).all(axis=1))
         return seen if source is None else seen & self.of_source(source)
 
     def weights(self, beta: Weights, default: float | None = None) -> Floats:
@@ -202,11 +211,7 @@ class Rows:
         if self.streams not in ((), (None,)):
             columns["stream"] = [self.streams[i] for i in self.stream.tolist()]
         columns["source"] = [self.sources[i] for i in self.source.tolist()]
-        if self.label is not None and self.independent:
-            truth = np.where(self.label < 0, np.nan, self.label)
-            columns |= {f"y_{name}": y for name, y in zip(self.classes, truth.T, strict=True)}
-        elif self.label is not None:
-            columns["label"] = [self.classes[k] if k >= 0 else None for k in self.label.tolist()]
+        columns |= self._truth()
         if self.one_hot.any():
             best = np.nan_to_num(self.probs).argmax(axis=1).tolist()
             columns["prediction"] = [
@@ -215,7 +220,23 @@ class Rows:
             ]
         for name, p in zip(self.classes, self.probs.T, strict=True):
             columns[f"p_{name}"] = np.where(self.one_hot, np.nan, p)
-        return new_table(columns, kind, TEXT, self.time_kind)
+        text = TEXT + tuple(name for name in columns if isinstance(columns[name], list))
+        return new_table(columns, kind, text, self.time_kind)
+
+    def _truth(self) -> dict[str, Any]:
+        """Return the columns of the true classes, as text or, of labels, as numbers."""
+        columns: dict[str, Any] = {}
+        if self.label is None:
+            return columns
+        names = ["label"] if self.heads.is_exclusive else [f"y_{name}" for name in self.heads.names]
+        for h, (name, y) in enumerate(zip(names, self.label.reshape(len(self), -1).T, strict=True)):
+            classes = [str(one).rpartition(":")[2] for one in self.heads.columns[h]]
+            columns[name] = (
+                np.where(y < 0, np.nan, y)
+                if h in self.heads.labels
+                else [classes[k] if k >= 0 else None for k in y.tolist()]
+            )
+        return columns
 
 
 TEXT = ("stream", "source", "label", "prediction")

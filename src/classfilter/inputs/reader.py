@@ -10,16 +10,17 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import ArgumentError, RowError
-from ..support.types import Bools, Classes, Confidence, Floats
-from ..support.validation import Factorized, class_indices, factorize, source_codes, text_names
-from .columns import TableFormat, filtered_classes, filtered_format, matches
+from ..support.types import Bools, Classes, Confidence, Floats, Ints
+from ..support.validation import Factorized, class_indices, factorize, source_codes
+from .columns import TableFormat, filtered_format, filtered_heads, matches
 from .files import table_of
 from .frames import read_rows, with_truth
-from .labels import fewest, truth_of_labels
+from .heads import Heads, heads_of
+from .labels import truth_of_heads
 from .names import in_order
 from .notices import alike, warn_of, warn_of_odd_rows
 from .order import grouped
-from .outputs import as_labels, check_scores, predictions, softmax
+from .outputs import as_labels, as_probabilities, check_scores, predictions
 from .predicted import Rows
 from .tables import as_frame
 from .times import TimeScale, common_kind, read_times
@@ -32,7 +33,7 @@ def rows(
     stream: ArrayLike | None = None,
     source: ArrayLike | str | None = None,
     probs: Any = None,
-    classes: Classes | None = None,
+    classes: Classes | Mapping[Any, Classes | None] | None = None,
     label: ArrayLike | None = None,
     confidence: Confidence | None = None,
     one_hot: ArrayLike | None = None,
@@ -69,10 +70,13 @@ def rows(
     classes : iterable of K names, or int
         The classes, in the order of the columns of `probs`. Names become text. Of a table, by
         default those of the columns ``p_<class>`` or, with a column ``prediction``, the labels
-        that occur there and in ``label``, sorted.
+        that occur there and in ``label``, sorted. Of several heads, such as an activity and a
+        posture, a mapping of each to its classes, or to None for a label; their columns are
+        ``p_<head>:<class>``.
     label : array_like (T,), optional
-        The true classes, as names or as indices; -1, None or NaN where unknown. Of several labels
-        at once, (T, K): 1 where a label is true, 0 where not, -1 where unknown.
+        The true classes, as names or as indices; -1, None or NaN where unknown. Of labels, or of
+        several heads, (T, H): 1 where a label is true, 0 where not, or the index of the class; -1
+        where unknown.
     confidence : float or array_like (T,), optional
         Of predicted classes: how probable each is, 0 to 1; the others share the rest.
     one_hot : array_like of bool (T,), optional
@@ -160,7 +164,7 @@ def rows(
 def _only_filtered(names: list[str], scores: str) -> bool:
     """Return whether a table has results of a filter, and no predictions."""
     predictions_too = any(n.startswith("p_") or n in ("prediction", "probs") for n in names)
-    return not predictions_too and bool(filtered_classes(names, scores)[0])
+    return not predictions_too and bool(filtered_heads(names, scores).shown)
 
 
 def is_read(data: Any) -> bool:
@@ -179,7 +183,7 @@ def as_rows(data: Any) -> Rows:
 def rows_of_table(df: Any, form: TableFormat) -> Rows:
     """Return all of a dataframe of a format, checked, with its true classes."""
     table = read_rows(df, form)
-    if form.classes is not None and not matches(form.classes, table.classes):
+    if form.classes and not matches(form.classes, table.classes):
         K = len(form.classes)
         known: Any = K if form.classes == tuple(map(str, range(K))) else list(form.classes)
         raise ValueError(
@@ -208,12 +212,8 @@ def _of_arrays(
     time_format: str | None,
     sort: bool,
 ) -> Rows:
-    independent = check_scores(scores) == "independent"
-    names = text_names(classes, fewest(independent))
-    outputs = predictions(
-        _as_probabilities(probs, scores, names), names, confidence, independent=independent
-    )
-    truth = truth_of_labels if independent else class_indices
+    heads = heads_of(classes, check_scores(scores))
+    outputs = predictions(_as_probabilities(probs, scores, heads), heads, confidence)
     t, kind = read_times(time, unit, time_format)
     codes, sources = source_codes(source, t.size)
     streams = _streams(stream, t.size)
@@ -223,7 +223,7 @@ def _of_arrays(
         "source": codes,
         "probs": outputs.probs,
         "one_hot": outputs.one_hot if one_hot is None else _check_one_hot(one_hot, outputs.probs),
-        "label": None if label is None else truth(label, names),
+        "label": None if label is None else _truth(label, heads),
     }
     for name, column in columns.items():
         if column is not None and len(column) != t.size:
@@ -232,7 +232,7 @@ def _of_arrays(
         order = np.argsort(t, kind="stable")
         columns = {name: None if x is None else x[order] for name, x in columns.items()}
     grouped(columns["time"], columns["stream"], kind=kind)
-    for notice in (alike(streams.categories, "streams"), alike(names, "classes")):
+    for notice in (alike(streams.categories, "streams"), alike(heads.shown, "classes")):
         warn_of(notice)
     scale = TimeScale(unit)
     scale.see(t, numbers=kind.is_number)
@@ -241,17 +241,22 @@ def _of_arrays(
         if column is not None:
             column.flags.writeable = False
     return Rows(
-        **columns, streams=tuple(streams.categories), sources=tuple(sources), classes=names,
-        independent=independent, time_kind=kind, unit=unit,
+        **columns, streams=tuple(streams.categories), sources=tuple(sources), heads=heads,
+        time_kind=kind, unit=unit,
     )  # fmt: skip
 
 
-def _as_probabilities(probs: Any, scores: str, classes: tuple[str, ...]) -> Any:
-    """Return logits or percentages (T, K) as probabilities; anything else as it is."""
+def _as_probabilities(probs: Any, scores: str, heads: Heads) -> Any:
+    """Return logits or percentages (T, C) as probabilities; anything else as it is."""
     if scores not in ("logits", "percent") or as_labels(probs) is not None:
         return probs
-    numbers = np.asarray(in_order(probs, classes), np.float64)
-    return softmax(numbers) if scores == "logits" else numbers / 100
+    numbers = np.asarray(in_order(probs, heads.shown), np.float64)
+    return as_probabilities(numbers, scores, heads)
+
+
+def _truth(label: Any, heads: Heads) -> Ints:
+    """Return true classes as indices, (T,), or those of each head, (T, H)."""
+    return class_indices(label, heads.shown) if heads.is_exclusive else truth_of_heads(label, heads)
 
 
 def _streams(stream: ArrayLike | None, count: int) -> Factorized:
@@ -295,12 +300,11 @@ def joined(parts: Mapping[Any, Rows], named: bool = True) -> Rows:
         raise ArgumentError("data", [], "is empty", remedy="give one table or Rows per stream")
     first = next(iter(parts.values()))
     for name, part in parts.items():
-        if part.independent != first.independent:
-            kinds = ("classes that exclude each other", "several labels at once")
-            problem = f"has {kinds[part.independent]} in stream {name!r}, the first has "
-            problem += kinds[first.independent]
+        if part.heads.noun != first.heads.noun:
+            problem = f"has {part.heads.noun} that {part.heads.relation} in stream {name!r}, the "
+            problem += f"first has {first.heads.noun} that {first.heads.relation}"
             raise ArgumentError("data", name, problem, remedy="give rows of one kind")
-        if part.classes != first.classes:
+        if part.heads != first.heads:
             problem = f"has the classes {list(part.classes)} in stream {{}}, the first has "
             problem += str(list(first.classes))
             remedy = "give the same classes, in the same order"
@@ -315,7 +319,7 @@ def joined(parts: Mapping[Any, Rows], named: bool = True) -> Rows:
     number = {name: i for i, name in enumerate(sources)}
     label = None
     if any(part.label is not None for part in several):
-        shape = first.probs.shape[1:] if first.independent else ()
+        shape = next(part.label.shape[1:] for part in several if part.label is not None)
         label = np.concatenate(
             [np.full((len(p), *shape), -1) if p.label is None else p.label for p in several]
         )
@@ -329,9 +333,8 @@ def joined(parts: Mapping[Any, Rows], named: bool = True) -> Rows:
         sources=sources,
         probs=np.concatenate([part.probs for part in several]),
         one_hot=np.concatenate([part.one_hot for part in several]),
-        classes=first.classes,
+        heads=first.heads,
         label=label,
-        independent=first.independent,
         time_kind=common_kind([part.time_kind for part in several]),
         sort=any(part.sort for part in several),
     )

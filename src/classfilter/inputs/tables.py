@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..support.imports import import_optional
-from ..support.types import Array
+from .heads import Heads
 from .times import TimeKind
 
 if TYPE_CHECKING:
@@ -39,23 +39,12 @@ def as_frame(df: Any) -> Any:
         ) from None
 
 
-def most_probable(columns: Array) -> Array:
-    """Return the class of the largest probability of each column, (K, T); of several, the first."""
-    largest, label = columns[0], np.zeros(columns.shape[1], np.min_scalar_type(len(columns)))
-    for k, p in enumerate(columns[1:], 1):
-        label = np.maximum(label, (p > largest) * label.dtype.type(k))
-        largest = np.maximum(largest, p)
-    return label
-
-
-def result_columns(
-    columns: list[str], classes: tuple[str, ...], independent: bool = False
-) -> list[str]:
-    """Return the names of the columns that results add.
+def result_columns(columns: list[str], heads: Heads) -> list[str]:
+    """Return the names of the columns that results add to a table with these columns.
 
     Those of an earlier result are replaced; but a column of the same name that is none is kept.
     """
-    new = [f"f_{name}" for name in classes] + ["labels" if independent else "class"]
+    new = [f"f_{name}" for name in heads.shown] + heads.decisions
     there = set(columns)
     taken = [name for name in new if name in there]
     if taken and taken != new:

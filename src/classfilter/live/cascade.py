@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..engine import Engine, least_certain, most_contradicted, sees_one_label
+from ..engine import Engine, Sight
 from ..engine import store as file
 from ..errors import ArgumentError
 from ..filters import Filter, pack_state, unpack_state
-from ..inputs import LABEL, is_series, one_row, positive_duration, prediction
+from ..inputs import LABEL, Heads, head_prediction, positive_duration, prediction
 from ..pipeline import Chain, Channels, from_builtin, to_builtin
 from ..policy import Policy
 from ..support.arrays import as_plain
@@ -25,21 +25,28 @@ from ..support.types import Array, Duration, Floats, Weights, is_number
 Source = Callable[[Any], Any]
 
 
-def parse_output(output: Any, classes: tuple[str, ...]) -> Any:
-    """Return a source's output as K floats in memory of their own, whatever their values.
+def parse_output(output: Any, heads: Heads) -> Any:
+    """Return a source's output as floats in memory of their own, one for each column of the heads.
 
     A class, its name or its index, is returned as it is.
 
     Examples
     --------
-    >>> parse_output([[0.25, 0.75]], ("walk", "sit"))
+    >>> heads = Heads.exclusive(["walk", "sit"])
+    >>> parse_output([[0.25, 0.75]], heads)
     array([0.25, 0.75])
-    >>> parse_output({"sit": 0.75, "walk": 0.25}, ("walk", "sit"))
+    >>> parse_output({"sit": 0.75, "walk": 0.25}, heads)
     array([0.25, 0.75])
-    >>> parse_output("sit", ("walk", "sit"))
+    >>> parse_output("sit", heads)
     'sit'
+    >>> parse_output({"wren": 0.8, "robin": None}, Heads.of_labels(["robin", "wren"]))
+    array([nan, 0.8])
     """
-    output = as_plain(output)
+    output, classes = as_plain(output), heads.shown
+    if not heads.is_exclusive:
+        if not isinstance(output, Mapping) and np.shape(output) == (1, len(classes)):
+            output = np.asarray(output)[0]  # a batch of one, or a tensor
+        return head_prediction(output, heads)
     if not isinstance(output, LABEL):
         output = prediction(output, classes)
     K, row = len(classes), np.asarray(output)
@@ -56,24 +63,6 @@ def parse_output(output: Any, classes: tuple[str, ...]) -> Any:
         return np.array(row, np.float64)
     except (TypeError, ValueError, OverflowError):
         raise ValueError(f"it is {short(output)}; {wanted}") from None
-
-
-def parse_scores(output: Any, labels: tuple[str, ...]) -> Floats:
-    """Return a source's output as one score per label, (L,), checked; NaN where there is none.
-
-    Examples
-    --------
-    >>> parse_scores([[0.9, 0.8]], ("robin", "wren"))
-    array([0.9, 0.8])
-    >>> parse_scores({"wren": 0.8, "robin": None}, ("robin", "wren"))
-    array([nan, 0.8])
-    """
-    output = as_plain(output)
-    named = isinstance(output, Mapping) or is_series(output) or hasattr(output, "columns")
-    if not named and np.shape(output) != ():  # maybe a batch of one, or a tensor
-        row = np.asarray(output)
-        output = row[0] if row.shape == (1, len(labels)) else row
-    return one_row(output, labels)
 
 
 def describe_error(error: Exception) -> str:
@@ -319,12 +308,11 @@ class Cascade:
             prices = dict(cost)
             _require_known("cost", prices, names)
         self._cost = {name: _price(name, prices.get(name, 0.0)) for name in names}
-        self._classes = tuple(str(name) for name in chain.classes)
         self._missing: Floats = np.full(len(chain.classes), np.nan)
         self._missing.flags.writeable = False
         self.filter, self.policy = chain.filter(), policy.copy()
         """Copies that belong to the loop."""
-        self._by_label = sees_one_label(chain.independent, policy)
+        self._sight = Sight(policy, chain.heads)
         self.reset()
 
     @property
@@ -512,7 +500,7 @@ class Cascade:
         """Return the policy's choice, or the source that replaces it; None if there is none."""
         since = {name: now - self._last.get(name, -math.inf) for name in self._sources}
         probs = self.filter.probs
-        choice = self.policy.choose(least_certain(probs) if self._by_label else probs, since)
+        choice = self.policy.choose(self._sight.of_estimate(probs), since)
         if choice not in self._sources:
             raise ValueError(
                 f"policy chose {choice!r} at time {now}; sources has {list(self._sources)}: name "
@@ -538,8 +526,7 @@ class Cascade:
         Without a channel its values are not checked here: the filter does that.
         """
         try:
-            parse = parse_scores if self._chain.independent else parse_output
-            row = parse(output, self._classes)
+            row = parse_output(output, self._chain.heads)
             return np.asarray(self._chain.observe(source, row).probs)
         except Exception as error:
             return self._invalid(source, error, now)
@@ -580,11 +567,8 @@ class Cascade:
         called: tuple[str, ...] = ()
         cost = 0.0
         if source is not None:
-            seen = (row, probs)
-            if self._by_label:
-                seen = most_contradicted(row, probs), least_certain(probs)
             try:
-                self.policy.called(source, *seen, dt)
+                self.policy.called(source, *self._sight.of_call(row, probs), dt)
             except BaseException:
                 self.filter.state = state
                 raise

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ArgumentError, Remedy
-from ..inputs import COLUMNS, TableFormat, TimeScale, check_named, fewest, per_second, softmax
+from ..inputs import COLUMNS, TableFormat, TimeScale, check_named, per_second, softmax
 from ..pipeline import DEFAULT_SOURCE, Chain
 from ..support.validation import class_order, factorize
 from .line_values import (
@@ -24,7 +24,7 @@ from .line_values import (
     check_name,
     check_probs,
     check_scores,
-    independent_scores,
+    head_scores,
     label_probs,
     line_number,
     parse,
@@ -126,8 +126,8 @@ class LineFilter:
             self._check_source(row, self._chain)
         scores = self._label(row) if labelled else self._take(row)
         probs = list(scores)
-        if self._form.independent:
-            probs = independent_scores(self._keys, scores, self._form.scores)
+        if not self._is_exclusive:
+            probs = head_scores(self._keys, scores, self._form.scores, self._chain.heads)
         elif not NUMBERS.issuperset(map(type, scores)):
             check_scores(self._keys, scores)
             # With no probability, a label counts: a table has both columns for all rows.
@@ -139,7 +139,7 @@ class LineFilter:
         try:
             estimate = self._update(name, at, body, source, probs, self._number_key is not None)
         except (ValueError, TypeError, ArithmeticError) as error:
-            if self._form.scores == "probabilities" and not self._form.independent:
+            if self._form.scores == "probabilities" and self._is_exclusive:
                 check_probs(self._keys, scores, self._words)  # it names the key
             raise LineError(str(error)) from None
         if estimate is None:
@@ -147,11 +147,10 @@ class LineFilter:
         if self.first_rows is not None:
             self.first_rows.append((name, at, type(row[self._time]) is not str))
         f = estimate.tolist()
-        if self._form.independent:
-            on = ",".join(name for name, p in zip(self._names, f, strict=True) if p > 0.5)
-            added = f'{self._numbers % self._arrange(f)},"labels":[{on}]'
-        else:
+        if self._is_exclusive:
             added = self._added[f.index(max(f))] % self._arrange(f)
+        else:
+            added = f"{self._numbers % self._arrange(f)}{self._decided(f)}"
         if has_results:
             line = self._without_results(row)
         brace = line.rindex(b"}")
@@ -185,6 +184,7 @@ class LineFilter:
         columns, chain = streams.columns, streams.chain
         order = class_order(chain, columns).tolist()
         self._chain, self._weights = chain, chain._weights
+        self._is_exclusive = chain.heads.is_exclusive
         self._form = _for_chain(self._form, chain)
         self._keys = [self._key(columns[k]) for k in order]
         self._take = _items(self._keys)
@@ -192,14 +192,25 @@ class LineFilter:
         quoted = [json.dumps(name).replace("%", "%%") for name in columns]
         self._numbers = "".join(f',"f_{name[1:]}:%r' for name in quoted)
         self._added = [f'{self._numbers},"class":{quoted[k]}' for k in order]
-        self._names = [json.dumps(columns[k]) for k in order]
         self._results = self._result_keys(columns)
         self._update = streams.update
         self.streams = streams
 
     def _result_keys(self, columns: tuple[str, ...]) -> list[str]:
-        which = "labels" if self._form.independent else "class"
-        return [*(f"f_{name}" for name in columns), which]
+        return [*(f"f_{name}" for name in columns), *self._form.heads.decisions]
+
+    def _decided(self, estimate: list[float]) -> str:
+        """Return the class of each head, and the labels that are on, as keys and values."""
+        heads, decided, on = self._chain.heads, dict[str, Any](), list[str]()
+        for name, own, span in zip(heads.names, heads.columns, heads.spans, strict=True):
+            p = estimate[span]
+            if len(own) > 1:
+                decided[name] = own[p.index(max(p))].partition(":")[2]
+            elif p[0] > 0.5:
+                on.append(own[0])
+        if heads.labels:
+            decided["labels"] = on
+        return f",{json.dumps(decided, separators=(',', ':'))[1:-1]}"
 
     def _key(self, name: str) -> str:
         return self._form.columns.get(f"p_{name}", f"p_{name}")
@@ -224,7 +235,7 @@ class LineFilter:
             there = {key: name for name, key in form.columns.items()}
             names = [there.get(key, key) for key in row]
             try:
-                keys = replace(form, classes=known).unprefixed(names)
+                keys = replace(form, heads=form.heads.like(known)).unprefixed(names)
             except ArgumentError as error:
                 raise self._line_error(error) from None
             self._form = replace(form, columns={**form.columns, **keys})
@@ -240,14 +251,14 @@ class LineFilter:
             raise LineError(f"{self._time} is missing; give a number, or ISO 8601 text")
         known = self.streams.columns if self.streams else self._form.classes
         columns = self._classes_of(row)
-        complete = len(columns) > 1 if known is None else set(known) <= set(columns)
+        complete = set(known) <= set(columns) if known else len(columns) > 1
         alone = "prediction" in self._form.columns or not complete
-        labelled = self._label_keys[0] in row and alone and not self._form.independent
+        labelled = self._label_keys[0] in row and alone and self._form.heads.is_exclusive
         self._check_letters(row, "stream", "source", *(["confidence"] if labelled else []))
         if labelled:
             scored, columns = columns, self._known_classes()
             self._check_scores_beside_label(scored, columns)
-        if len(columns) < fewest(self._form.independent):
+        if len(columns) < self._form.heads.fewest:
             raise LineError(self._too_few(len(columns)))
         new = self._result_keys(columns)
         results = [key for key in new if key in row]
@@ -277,7 +288,7 @@ class LineFilter:
     def _check_scores_beside_label(self, scored: tuple[str, ...], known: tuple[str, ...]) -> None:
         """Refuse scores of some classes beside a label, as tables do: they are not read."""
         try:
-            form = replace(self._form, classes=known)
+            form = replace(self._form, heads=self._form.heads.like(known))
             form.check_scores_beside_labels([name for name in scored if name in known])
         except ArgumentError as error:
             raise self._line_error(error) from None
@@ -288,7 +299,7 @@ class LineFilter:
 
     def _too_few(self, count: int) -> str:
         """Return what is wrong with a line that has so many keys."""
-        if self._form.independent:
+        if not self._form.heads.is_exclusive:
             return "has no keys p_<label>; give one per label, null where it was not observed"
         hint = "give two or more, one per class, or prediction"
         if count:
@@ -305,8 +316,10 @@ class LineFilter:
         self._form = _for_chain(self._form, chain)
         self._check_source(row, chain)
         keys = [self._key(name) for name in columns]
-        if self._form.independent:
-            independent_scores(keys, tuple(row[key] for key in keys), self._form.scores)
+        if not chain.heads.is_exclusive:
+            keys = [self._key(name) for name in chain.heads.shown]
+            given = tuple(row[key] for key in keys)
+            head_scores(keys, given, self._form.scores, chain.heads)
         elif labelled:
             label_probs(row, self._label_keys, columns, self._form.scores)
         elif self._form.scores == "probabilities":
@@ -331,7 +344,7 @@ class LineFilter:
     def _known_classes(self) -> tuple[str, ...]:
         """Return the classes that a label may name."""
         known = self.streams.columns if self.streams else self._form.classes
-        if known is None:
+        if not known:
             hint = "give p_<class> in the first line, or a filter with names (--config, --classes)"
             raise LineError(f"has prediction, but the classes are not known; {hint}")
         return known
@@ -376,11 +389,11 @@ class LineFilter:
 
 
 def _for_chain(form: TableFormat, chain: Chain) -> TableFormat:
-    """Return how lines are written; those for several labels at once have independent scores."""
-    if form.independent and not chain.independent:
+    """Return how lines are written: what the chain is for."""
+    if chain.heads.is_exclusive and not form.heads.is_exclusive:
         problem = "is {}, but the classes of the filter exclude each other"
         raise ArgumentError("scores", "independent", problem, remedy="give a MultiLabelFilter")
-    return replace(form, independent=chain.independent)
+    return replace(form, heads=chain.heads if form.classes else chain.heads.kind)
 
 
 def _items(keys: list[Any]) -> Callable[[Any], tuple[Any, ...]]:

@@ -14,7 +14,14 @@ import numpy as np
 
 from .. import _core
 from ..errors import Remedy, RowError
-from ..inputs import DEFAULT_RELIABILITY, as_label_scores, label_row, parse_timestamp
+from ..inputs import (
+    DEFAULT_RELIABILITY,
+    Heads,
+    as_probabilities,
+    check_heads,
+    label_row,
+    parse_timestamp,
+)
 from ..support.validation import table_label_indices
 
 NUMBERS = frozenset((int, float))
@@ -158,17 +165,19 @@ def check_probs(
         raise LineError(about.text(words=words)) from None
 
 
-def independent_scores(keys: list[str], given: tuple[Any, ...], kind: str) -> list[float]:
-    """Return the scores of several labels at once, checked; NaN where a label is null."""
+def head_scores(keys: list[str], given: tuple[Any, ...], kind: str, heads: Heads) -> list[float]:
+    """Return the scores of several heads, in their order, checked; NaN where a label is null."""
     for key, p in zip(map(short, keys), given, strict=True):
         if p is not None and type(p) not in NUMBERS:
             raise LineError(f"{key} is {short(p)}; it must be a number, or null")
     try:
         numbers = np.array([[math.nan if p is None else p for p in given]], np.float64)
-        scores: list[float] = as_label_scores(numbers, kind, keys)[0].tolist()
+        probs = as_probabilities(numbers, kind, heads)
+        check_heads(probs, heads)
     except RowError as error:
-        about = error.replaced(argument=short(error.entry), row=None, entry=None)
-        raise LineError(about.text()) from None
+        of = "the p_<class>" if error.entry is None else keys[heads.shown.index(error.entry)]
+        raise LineError(error.replaced(argument=short(of), row=None, entry=None).text()) from None
     except OverflowError:
         raise LineError(f"the p_<label> are {short(given)}; they must be finite") from None
+    scores: list[float] = probs[0].tolist()
     return scores

@@ -22,10 +22,11 @@ from typing import Any, Literal, NamedTuple, TextIO, cast
 
 from ..engine import Health, changed
 from ..errors import ArgumentError, Remedy
-from ..inputs import TableFormat
+from ..inputs import Heads, TableFormat
 from ..pipeline import Chain
 from ..support.atomic import check_folder, check_regular, real_path
 from ..support.signals import Signals
+from ..support.types import Classes
 from .event_lines import EventLines
 from .line_filter import LineFilter
 from .line_values import LineError
@@ -46,7 +47,7 @@ class SourceWatch:
 
     def look(self, streams: LiveStreams | None, line: int, *, now: bool = False) -> None:
         """Report what began or ended, if it is time to look; nothing of several labels at once."""
-        if streams is None or streams.chain.independent:
+        if streams is None or not streams.chain.heads.is_exclusive:
             return
         if not now and line < self._line + LINES:
             return
@@ -110,11 +111,10 @@ def serve(
     expire_after: float | None = None,
     max_streams: int | None = None,
     max_jump: float | None = None,
-    classes: tuple[str, ...] | None = None,
+    classes: Heads | Classes | None = None,
     columns: Mapping[str, str] | None = None,
     scores: str = "probabilities",
     unit: str | None = None,
-    independent: bool = False,
     line_number: str | None = None,
     events: Path | None = None,
     lag: int | None = None,
@@ -144,15 +144,12 @@ def serve(
     max_jump : float, optional
         A line whose time is more than that after the last one of its stream is rejected, unless the
         next line of the stream confirms it: one wrong time would make all later ones invalid.
-    classes : tuple of str, optional
+    classes : Heads, sequence of str, or mapping of heads to them, optional
         The classes; other keys ``p_<...>`` are none then. Needed for lines that have
         ``prediction``, unless a line before them, or the file, has named all.
     columns, scores, unit
         As in `filter_table`: the keys of lines, where they differ, what their numbers are, and what
         the numbers of time count.
-    independent : bool, default False
-        Whether the lines have several labels at once, each with a score of its own: as with the
-        scores "independent", or where these are logits or percentages.
     line_number : str, optional
         The key of a number that grows from line to line. The file then knows the last one, lines up
         to it are skipped, and a resumed input that leaves some out is an error.
@@ -193,7 +190,7 @@ def serve(
         raise ValueError(f"every is {every!r}; it must be seconds, 0 or more")
     limits: dict[str, Any] = {"expire_after": expire_after, "max_streams": max_streams}
     limits |= {"max_jump": max_jump, "lag": lag}
-    form = TableFormat.of(classes, columns, scores, unit, independent)
+    form = TableFormat.of(classes, columns, scores, unit)
     only = events == Path("-")  # of the sink
     for path in (state, None if only else events):
         if path:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ArgumentError, RowError
-from ..inputs import in_order, named_classes, truth_of_labels
+from ..inputs import Heads, in_order, named_classes, truth_of_heads
 from ..inputs import label_scores as read_scores
 from ..support.html import block, table
 from ..support.imports import public
@@ -162,7 +162,7 @@ def label_scores(
     shape = np.shape(true)
     names = text_names(given if given is not None else range(shape[1] if len(shape) > 1 else 1), 1)
     y = np.asarray(in_order(true, names))
-    y = truth_of_labels(y[:, None] if y.ndim == 1 else y, names, "true")
+    y = truth_of_heads(y[:, None] if y.ndim == 1 else y, Heads.of_labels(names), "true")
     s = read_scores(predicted, names, "predicted")
     if s.shape != y.shape:
         rule = f"true has {len(y)}: they must agree"

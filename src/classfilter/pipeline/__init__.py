@@ -1,9 +1,9 @@
 """The pipeline of a row: channel, weight and filter; a policy and a rule; settings in files."""
 
 from ..support.imports import public
-from .channel import Channel, Channels, beta_from_confusion, corrected
+from .channel import Channel, Channels, beta_from_confusion
 from .expected import Expected
-from .labels import weight_text
+from .heads import corrected_row, of_head, weight_text
 from .pipeline import DEFAULT_SOURCE, MAX_SOURCES, Chain, Observation
 from .settings import differing, from_builtin, options, to_builtin
 from .smoothing import ChainType, has_temperature, smooth, tempered
@@ -19,12 +19,13 @@ __all__ = [
     "Expected",
     "Observation",
     "beta_from_confusion",
-    "corrected",
+    "corrected_row",
     "differing",
     "from_builtin",
     "from_settings",
     "has_temperature",
     "load",
+    "of_head",
     "options",
     "smooth",
     "tempered",

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .. import _core
 from ..errors import ArgumentError, RowError
-from ..inputs import as_labels, named_classes, predictions
+from ..inputs import EXCLUSIVE, Heads, as_labels, named_classes, predictions
 from ..support.types import Array, Classes, Floats, Observations
 from ..support.validation import text_names
 
@@ -187,9 +187,9 @@ class Channel:
         recs: list[Observations] = [recordings] if single else list(recordings)  # type: ignore[list-item, arg-type]
         pairs = []
         for rec in recs:
-            if getattr(rec, "independent", False):
+            if not getattr(rec, "heads", EXCLUSIVE).is_exclusive:
                 rule = "a channel is of classes that exclude each other"
-                remedy = "estimate that of each label: between(rec.lane(label), ...)"
+                remedy = "estimate that of each label: between(rec.head(label), ...)"
                 problem = "has {} labels at once"
                 raise ArgumentError("recordings", rec.probs.shape[1], problem, rule, remedy)
             rows = np.flatnonzero(rec.observed(source))
@@ -246,7 +246,7 @@ class Channel:
             rows = np.asarray(probs)
             rows = rows if rows.dtype == np.float32 else np.asarray(probs, np.float64)
         except (TypeError, ValueError):
-            rows = predictions(probs, text_names(K)).probs  # it names the row
+            rows = predictions(probs, Heads.exclusive(text_names(K))).probs  # it names the row
         if rows.ndim not in (1, 2) or rows.shape[-1] != K:
             raise ValueError(
                 f"probs has shape {rows.shape}; it must be (T, {K}) or ({K},): the channel has {K} "
@@ -394,6 +394,6 @@ def _outputs(name: str, outputs: ArrayLike, classes: tuple[str, ...] | None) -> 
             f"{name} holds labels, such as {short(a.tolist()[0])}; give classes, the names in order"
         )
     try:
-        return predictions(outputs, classes).probs
+        return predictions(outputs, Heads.exclusive(classes)).probs
     except ArgumentError as error:
         raise error.replaced(argument=name) from None

@@ -13,27 +13,26 @@ from typing import Any, NamedTuple, NoReturn, Self
 
 import numpy as np
 
-from .. import _core
 from ..errors import RowError, names_keywords
 from ..events import EventRule
-from ..filters import Filter, check_smoother, on_and_off, smooth_one
-from ..inputs import Rows, at_reliability, lane_index, one_row
-from ..inputs import prediction as in_order
+from ..filters import Filter, check_smoother, heads_of_filter, smooth_one, with_classes
+from ..inputs import Heads, Rows, at_reliability, head_prediction
 from ..policy import Adaptive, Periodic, Policy
 from ..support.atomic import atomic_write
 from ..support.html import block, table
 from ..support.types import Array, Bools, Floats, Weights
-from ..support.validation import Factorized, check_weight, class_order, row_weights
-from .channel import Channel, Channels, corrected
+from ..support.validation import Factorized, class_order
+from .channel import Channel, Channels
 from .expected import Expected, all_expected
-from .labels import (
-    channels_of_labels,
-    label_channels,
-    lane_parts,
-    observe_label_rows,
+from .heads import (
+    channels_of_heads,
+    corrected_row,
+    corrected_rows,
+    logarithms_of,
+    parts_of_head,
     weight_array,
     weight_text,
-    weights_of_labels,
+    weights_of_heads,
 )
 from .settings import kind_of, options, settings_of_rows, to_builtin, to_toml
 from .smoother import checked, difference
@@ -66,13 +65,13 @@ def checked_policy(policy: Policy | None, weights: Any) -> Policy | None:
     return policy
 
 
-def check_rule(rule: Any, classes: tuple[Any, ...], independent: bool) -> None:
+def check_rule(rule: Any, heads: Heads) -> None:
     """Raise unless a rule fits the classes of a filter."""
     if rule is None:
         return
     if not isinstance(rule, EventRule):
         raise TypeError(f"rule is {rule!r}; give an EventRule")
-    rule.check(classes, independent)
+    rule.check(heads)
 
 
 def most_trusted(channels: Mapping[str, Any], weights: Mapping[str, Any]) -> str:
@@ -86,33 +85,18 @@ def most_trusted(channels: Mapping[str, Any], weights: Mapping[str, Any]) -> str
 
 
 def checked_sources(
-    beta: Weights, channel: Channels | None, names: tuple[str, ...], independent: bool
+    beta: Weights, channel: Channels | None, heads: Heads
 ) -> tuple[Any, dict[str, Any]]:
-    """Return the weights, by source or one for all, and the channel of each source.
-
-    `names` are the classes; where they are `independent`, weights and channels may be by label.
-    """
-
-    def weight(value: Any, source: str | None = None) -> Any:
-        if independent:
-            return weights_of_labels(value, names, source)
-        return check_weight("beta", value, source)
-
+    """Return the weights, by source or one for all, and the channel of each source."""
     weights: Any
     if isinstance(beta, Mapping):
-        weights = {str(name): weight(value, str(name)) for name, value in beta.items()} or 1.0
+        each = {str(name): weight for name, weight in beta.items()}
+        weights = {n: weights_of_heads(weight, heads, n) for n, weight in each.items()} or 1.0
     else:
-        weights = weight(beta)
+        weights = weights_of_heads(beta, heads, None)
     channels: dict[str, Any] = dict.fromkeys(weights) if isinstance(weights, dict) else {}
     channels |= {str(name): one for name, one in (channel or {}).items()}
-    if independent:
-        return weights, {n: channels_of_labels(one, names, n) for n, one in channels.items()}
-    for name, one in channels.items():
-        if one is not None and len(one.prior) != len(names):
-            raise ValueError(
-                f"channel[{name!r}] has {len(one.prior)} classes, but the filter has {len(names)}"
-            )
-    return weights, channels
+    return weights, {n: channels_of_heads(one, heads, n) for n, one in channels.items()}
 
 
 MAX_SOURCES = 1000
@@ -165,8 +149,8 @@ class Chain:
         As given.
     expected : dict of str to Expected
         As given; empty where nothing was tuned.
-    independent : bool
-        Whether several classes may be true at once: those of a `MultiLabelFilter`.
+    heads : Heads
+        What the columns of results are: classes that exclude each other, or several heads.
 
     Examples
     --------
@@ -183,7 +167,7 @@ class Chain:
     policy: Policy | None
     rule: EventRule | None
     expected: dict[str, Expected]
-    independent: bool
+    heads: Heads
     _smoother: Chain | None
     _fresh: Any
     _names: tuple[str, ...]
@@ -204,23 +188,19 @@ class Chain:
     ) -> None:
         fresh = require_filter(filter).copy()
         fresh.reset()
-        names = tuple(map(str, fresh.classes))
-        independent: bool = getattr(fresh, "_independent", False)
-        weights, channels = checked_sources(beta, channel, names, independent)
+        heads = heads_of_filter(fresh)
+        weights, channels = checked_sources(beta, channel, heads)
         policy = checked_policy(policy, weights)
-        check_rule(rule, names, independent)
-        known_of = all_expected(expected or {}, len(names))
+        check_rule(rule, heads)
+        known_of = all_expected(expected or {}, len(heads.shown))
         self._set(_fresh=fresh, beta=weights, channel=channels, policy=policy)
-        self._set(rule=rule, expected=known_of, independent=independent, _smoother=None)
+        self._set(rule=rule, expected=known_of, heads=heads, _smoother=None)
         dtype = fresh.probs.dtype
         of_sources = {n: c for n, c in channels.items() if c is not None}
-        logs: dict[str, Any] = {
-            n: label_channels(c, names, dtype) if independent else c.logarithms_in(dtype)
-            for n, c in of_sources.items()
-        }
+        logs = {n: logarithms_of(c, heads, dtype) for n, c in of_sources.items()}
         each = weights.items() if isinstance(weights, dict) else ()
-        known = {name: weight_array(value, names) for name, value in each}
-        self._set(_weights=known, _logarithms=logs, _names=names, _dtype=dtype)
+        known = {name: weight_array(value, heads) for name, value in each}
+        self._set(_weights=known, _logarithms=logs, _names=heads.shown, _dtype=dtype)
         if smoother is not None:
             self._set(_smoother=checked(smoother, self))
 
@@ -259,12 +239,12 @@ class Chain:
         classes: tuple[Any, ...] = self._fresh.classes
         return classes
 
-    def lane(self, label: Any) -> Chain:
-        """Return the chain of one of several labels: two classes, not robin and robin."""
-        k = lane_index(label, self._names, self.independent)
-        smoother = None if self._smoother is None else self._smoother.lane(label)
-        f = on_and_off(self._fresh._filters[k], str(label))
-        return Chain(f, **lane_parts(self._parts, str(label)) | {"smoother": smoother})
+    def head(self, name: Any) -> Chain:
+        """Return the chain of one head; that of a label has the classes not robin and robin."""
+        h = self.heads.place(name)
+        smoother = None if self._smoother is None else self._smoother.head(name)
+        f = with_classes(self._fresh.filters[h], self.heads.classes_of(h))
+        return Chain(f, **parts_of_head(self._parts, self.heads, h) | {"smoother": smoother})
 
     @property
     def sources(self) -> list[str]:
@@ -297,7 +277,7 @@ class Chain:
 
         `smoothed` is the rule of smoothed rows, that of the `smoother`; by default the same.
         """
-        check_rule(rule, self.classes, self.independent)
+        check_rule(rule, self.heads)
         own = None
         if self._smoother is not None or smoothed not in (None, rule):
             parts = self.smoother._parts | {"rule": smoothed or rule, "smoother": None}
@@ -349,16 +329,19 @@ class Chain:
         channel, values are left to the filter to check.
         """
         name, beta = self.weight(source)
-        has_channel = name in self._logarithms
-        if self.independent:
-            row = one_row(prediction, self._names)
-            both = self._logarithms[name].corrected(row) if has_channel else row
-            return Observation(name, beta, both)
-        if confidence is not None or type(prediction) not in (list, np.ndarray):
-            prediction = in_order(prediction, self._names, confidence, certain=has_channel)
-        if has_channel:
-            prediction = corrected(self._logarithms[name], prediction)
+        logarithms = self._logarithms.get(name)
+        plain = confidence is None and type(prediction) in (list, np.ndarray)
+        if not (plain and self.heads.is_exclusive):
+            certain = logarithms is not None
+            prediction = head_prediction(prediction, self.heads, confidence, certain=certain)
+        if logarithms is not None:
+            prediction = corrected_row(logarithms, prediction, self.heads)
         return Observation(name, beta, prediction)
+
+    def channel_of(self, source: str) -> Any:
+        """Return the channel of a source as the filter takes it, or None."""
+        logarithms = self._logarithms.get(source)
+        return logarithms[0] if logarithms is not None and self.heads.is_exclusive else logarithms
 
     def observe_rows(
         self,
@@ -367,30 +350,35 @@ class Chain:
         one_hot: Bools,
         classes: tuple[str, ...] | None = None,
     ) -> tuple[Floats, Floats]:
-        """Return many predictions (T, K) as the filter gets them, and their weights (T,).
+        """Return many predictions (T, C) as the filter gets them, (T, H, K), and their weights.
 
         They must be checked before. `one_hot` says which of them are classes without confidence, as
-        one-hot rows; `classes` is the order of the columns, where it is not the filter's.
+        one-hot rows; `classes` is the order of the columns, where it is not the filter's. The
+        weights are (T,), or (T, H) where they differ by head.
         """
-        if not self.independent:
-            probs = self.at_reliability(source, probs, one_hot)
+        probs = self.at_reliability(source, probs, one_hot)
         if classes is not None:
             columns = class_order(self._fresh, classes)
             if not np.array_equal(columns, np.arange(columns.size)):
                 probs = probs[:, columns]
-        if self.independent:
-            weights_of = self.weights_in(source)
-            return observe_label_rows(source, probs, weights_of, self._logarithms)
-        weights = row_weights(source, self.beta)
-        if self._logarithms.keys() & set(source.categories):
-            probs = probs.copy()
-        for i, name in enumerate(source.categories):
-            if name in self._logarithms:
-                rows = np.flatnonzero(source.codes == i)
-                observed = np.ascontiguousarray(probs[rows], self._dtype)
-                log_matrix, log_prior = self._logarithms[name]
-                probs[rows] = _core.apply_channel(log_matrix, log_prior, observed)
-        return probs, weights
+        if not self.heads.is_exclusive:
+            probs = probs.astype(self._dtype, copy=False)  # off is what on lacks in its precision
+        stack = self.heads.stacked(probs)
+        corrects = [name in self._logarithms for name in source.categories]
+        if any(corrects):
+            stack = stack.copy()
+        for i in np.flatnonzero(corrects).tolist():
+            rows = np.flatnonzero(source.codes == i)
+            logarithms = self._logarithms[source.categories[i]]
+            stack[rows] = corrected_rows(logarithms, stack[rows], self.heads)
+        return stack, self._row_weights(source)
+
+    def _row_weights(self, source: Factorized) -> Floats:
+        """Return the weight of each row, (T,), or of each row and head, (T, H)."""
+        weights: list[Any] = self.weights_in(source) or [1.0]
+        if any(np.ndim(weight) for weight in weights):
+            weights = [np.broadcast_to(weight, len(self.heads.names)) for weight in weights]
+        return np.array(weights, np.float64)[source.codes]
 
     def weights_in(self, source: Factorized) -> list[Any]:
         """Return the weight of each source of some rows, or raise for a row of one without."""
@@ -472,7 +460,8 @@ class Chain:
             rows.factorized_sources, rows.probs, rows.one_hot, rows.classes
         )
         order, dt = rows.grouped()
-        results = np.empty(probs.shape[:2], self._dtype)
+        probs = self.heads.for_filter(probs)
+        results = np.empty((len(rows), len(self._names)), self._dtype)
         ends = np.cumsum(np.bincount(rows.stream, minlength=len(rows.streams)))
         for own, steps in zip(np.split(order, ends[:-1]), np.split(dt, ends[:-1]), strict=True):
             results[own] = work(probs[own], weights[own], steps)

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from ..inputs import Heads
+
 
 def from_builtin(value: Any, pattern: Any) -> Any:
     """Return the state that `to_builtin` converted, with the types of another state, `pattern`."""
@@ -43,11 +45,15 @@ def settings_of_rows(chain: Any) -> dict[str, Any]:
 
     Of several labels at once, they are those of all labels, or of each one where they differ.
     """
-    if chain.independent:
-        lanes = {str(name): settings_of_rows(chain.lane(name)) for name in chain.classes}
-        common = next(iter(lanes.values()))
-        same = all(lane == common for lane in lanes.values())
-        return {"scores": "independent", **(common if same else {"labels": lanes})}
+    if not chain.heads.is_exclusive:
+        heads = {name: settings_of_rows(chain.head(name)) for name in chain.heads.names}
+        common = next(iter(heads.values()))
+        same = all(head == common for head in heads.values())
+        return {
+            "scores": "independent",
+            **_heads_section(chain.heads),
+            **(common if same else {"labels": heads}),
+        }
     settings: dict[str, Any] = {"filter": kind_of(chain._fresh)}
     if not isinstance(chain.beta, dict) and chain.beta != 1.0:
         settings["beta"] = chain.beta
@@ -62,6 +68,18 @@ def settings_of_rows(chain: Any) -> dict[str, Any]:
     if channels:
         settings["channel"] = channels
     return settings
+
+
+def _heads_section(heads: Heads) -> dict[str, Any]:
+    """Return the classes of each head, none of a label, where some are no labels."""
+    if len(heads.labels) == len(heads.names):
+        return {}
+    of_labels = [h in heads.labels for h in range(len(heads.names))]
+    classes = [
+        [] if label else [one.partition(":")[2] for one in own]
+        for own, label in zip(heads.columns, of_labels, strict=True)
+    ]
+    return {"heads": dict(zip(heads.names, classes, strict=True))}
 
 
 def differing(

@@ -27,9 +27,9 @@ def checked(smoother: Any, chain: Any) -> Any:
     if names[0] != names[1]:
         problem, rule = "has the classes {}", f"those of the chain are {names[1]}"
         raise ArgumentError("smoother", names[0], problem, rule, "give the same, in this order")
-    if smoother.independent != chain.independent:
-        which = "has several labels at once" if chain.independent else "has one class at a time"
-        raise ArgumentError("smoother", smoother, rule=f"the chain {which}: give one that does")
+    if smoother.heads != chain.heads:
+        rule = f"the {chain.heads.noun} of the chain {chain.heads.relation}: give one that does"
+        raise ArgumentError("smoother", smoother, rule=rule)
     try:
         check_smoother(smoother.filter())
     except TypeError as error:
@@ -93,7 +93,7 @@ def _settings(chain: Any) -> dict[str, Any]:
 def _by_label(settings: dict[str, Any], chain: Any) -> dict[str, Any]:
     """Return the settings of each label, where all share them too."""
     rows = {name: settings[name] for name in OF_ROWS if name in settings}
-    labels: dict[str, Any] = settings.get("labels") or {str(name): rows for name in chain.classes}
+    labels: dict[str, Any] = settings.get("labels") or dict.fromkeys(chain.heads.names, rows)
     return labels
 
 

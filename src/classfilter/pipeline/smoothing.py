@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..filters import Filter, MultiLabelFilter, check_smoother, smooth_one, with_options
+from ..filters import Filter, check_smoother, smooth_one, with_options
 from ..inputs import for_filter, in_order, predictions, results_like
 from ..support.validation import Factorized
 from .pipeline import Chain
@@ -70,7 +70,8 @@ def smooth(
         rows, weight = _of_one_source(chain, probs)
     else:
         f.state = filter.state
-        rows = for_filter(probs, f.classes) if not chain.independent else in_order(probs, f.classes)
+        read = for_filter if chain.heads.is_exclusive else in_order
+        rows = read(probs, f.classes)
     smoothed = smooth_one(f, rows, weight if beta is None else beta, dt, lag)
     return results_like(probs, f.classes, smoothed)
 
@@ -84,34 +85,20 @@ def _of_one_source(chain: Chain, probs: Any) -> tuple[ArrayLike, ArrayLike]:
         )
     source = chain.sources[0] if chain.sources else None
     name, weight = chain.weight(source)
-    if chain.independent:
-        rows = predictions(probs, chain.classes, independent=True)
-        names = Factorized(np.zeros(len(rows.one_hot), np.intp), [name])
-        return chain.observe_rows(names, *rows)
-    channel = chain.channel.get(name)
-    if channel is None:
+    if chain.channel.get(name) is None and chain.heads.is_exclusive:
         return for_filter(probs, chain.classes), weight
-    checked = predictions(probs, chain.classes).probs
-    return channel.apply(np.asarray(checked, chain.filter().probs.dtype)), weight
+    read = predictions(probs, chain.heads)
+    names = Factorized(np.zeros(len(read.one_hot), np.intp), [name])
+    rows, weights = chain.observe_rows(names, *read)
+    return chain.heads.for_filter(rows), weights
 
 
 ChainType = TypeVar("ChainType", bound=Chain)
 
 
 def has_temperature(filter_: Any) -> bool:
-    """Return whether a filter has a temperature; of several labels at once, each one's filter."""
-    if isinstance(filter_, MultiLabelFilter):
-        return all(map(has_temperature, filter_._filters))
-    return hasattr(filter_, "temperature")
-
-
-def at_temperature(filter_: Any, temperature: float) -> Any:
-    """Return a fresh filter with the same settings and another temperature."""
-    if isinstance(filter_, MultiLabelFilter):
-        new = {id(f): at_temperature(f, temperature) for f in filter_._filters}
-        names = zip(filter_.classes, filter_._filters, strict=True)
-        return MultiLabelFilter(filter_.classes, {name: new[id(f)] for name, f in names})
-    return with_options(filter_, temperature=temperature)
+    """Return whether a filter has a temperature; of several heads, each one's filter."""
+    return all(hasattr(one, "temperature") for one in getattr(filter_, "filters", (filter_,)))
 
 
 def tempered(chain: ChainType, filtered: float | None, smoothed: float | None) -> ChainType:
@@ -122,6 +109,8 @@ def tempered(chain: ChainType, filtered: float | None, smoothed: float | None) -
     smoother = chain.smoother
     if smoothed is not None:
         parts = smoother._parts | {"smoother": None}
-        smoother = Chain(at_temperature(smoother._fresh, smoothed), **parts)
-    fields = {} if filtered is None else {"_fresh": at_temperature(chain._fresh, filtered)}
+        smoother = Chain(with_options(smoother._fresh, temperature=smoothed), **parts)
+    fields = {}
+    if filtered is not None:
+        fields["_fresh"] = with_options(chain._fresh, temperature=filtered)
     return chain._replaced(smoother, **fields)

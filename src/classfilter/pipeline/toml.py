@@ -48,7 +48,17 @@ POLICIES: dict[str, Callable[..., Policy]] = {"periodic": Periodic, "adaptive": 
 """The name in a file of each policy class, which keeps its options in ``_options`` too."""
 
 _KEYS = ("classes", "scores", "filter")
-_SECTIONS = ("options", "beta", "channel", "policy", "events", "expected", "smoother", "labels")
+_SECTIONS = (
+    "heads",
+    "options",
+    "beta",
+    "channel",
+    "policy",
+    "events",
+    "expected",
+    "smoother",
+    "labels",
+)
 _TEXT = ("estimate", "dtype", "strong", "weak")
 _TRUTH = ("bounded",)
 _DURATIONS = ("half_life", "interval", "seconds")
@@ -98,8 +108,8 @@ def from_settings(content: dict[str, Any]) -> Chain:
     for key in content:
         if key not in (*_KEYS, *_SECTIONS):
             known = (
-                "classes, scores, filter, [options], [beta], [channel.<source>], [policy], "
-                "[events], [expected.<source>], [smoother] and [labels.<label>]"
+                "classes, scores, filter, [options], [heads], [beta], [channel.<source>], "
+                "[policy], [events], [expected.<source>], [smoother] and [labels.<label>]"
             )
             raise ValueError(f"unknown key {key}; there are {known}")
     classes = content.get("classes")
@@ -125,12 +135,12 @@ def _chain(content: dict[str, Any], title: str = "") -> Chain:
     scores = content.get("scores", "probabilities")
     if scores not in ("probabilities", "independent"):
         raise ValueError(f'scores is {scores!r}; it must be "probabilities" or "independent"')
-    if scores == "independent":
-        f, weights, channels = _of_labels(content, [str(name) for name in classes], classes, title)
-    else:
+    read = _of_heads
+    if scores == "probabilities":
+        read = _of_rows
         if "labels" in content:
             raise ValueError('[labels] needs scores = "independent": several labels at once')
-        f, weights, channels = _of_rows(content, classes, title)
+    f, weights, channels = read(content, classes, title)
     policy = _policy(content["policy"]) if "policy" in content else None
     rule = _rule(content["events"], f"{title}events") if "events" in content else None
     expected = content.get("expected", {})
@@ -146,7 +156,7 @@ def _chain(content: dict[str, Any], title: str = "") -> Chain:
 def _smoother(content: Mapping[str, Any], chain: Chain) -> Chain:
     """Return the smoother of settings, which are those of the chain but for what differs."""
     section, allowed = content["smoother"], [*OF_ROWS, "events"]
-    if chain.independent:
+    if not chain.heads.is_exclusive:
         allowed.append("labels")
     for key in section:
         if key not in allowed:
@@ -154,7 +164,7 @@ def _smoother(content: Mapping[str, Any], chain: Chain) -> Chain:
     labels = section.get("labels", {})
     if not isinstance(labels, dict):
         raise ValueError(f"smoother.labels is {labels!r}; it must be a section, [smoother.labels]")
-    names = [str(name) for name in chain.classes]
+    names = list(chain.heads.names)
     for name in labels:
         if name not in names:
             raise ValueError(f"unknown key smoother.labels.{name}; the labels are {names}")
@@ -185,44 +195,56 @@ def _of_rows(
         raise ValueError(f"{where}{error}") from None
 
 
-def _of_labels(
-    content: Mapping[str, Any], names: list[str], labels: list[Any], title: str = ""
+def _of_heads(
+    content: Mapping[str, Any], classes: list[Any], title: str = ""
 ) -> tuple[Filter, Any, dict[str, Any]]:
-    """Return the filter, the weights and the channels of several labels at once."""
-    sections = content.get("labels", {})
-    if not sections:
-        f, weights, channels = _of_rows(content, range(2), title)
-        return MultiLabelFilter(labels, f), weights, channels
+    """Return the filter, the weights and the channels of several labels at once, or heads."""
+    given: dict[Any, Any] = content.get("heads") or dict.fromkeys(classes)
+    of_classes = {head: own or range(2) for head, own in given.items()}
+    sections = content.get("labels") or {}
+    if not sections and len({len(own) for own in of_classes.values()}) == 1:
+        f, weights, channels = _of_rows(content, next(iter(of_classes.values())), title)
+        return _multi_label(given, f), weights, channels
+    names = [str(name) for name in given]
     if set(sections) != set(names):
-        given = list(sections)
-        raise ValueError(f"labels has sections for {given}, but classes is {labels}; give one each")
-    lanes: dict[str, tuple[Filter, Any, dict[str, Any]]] = {}
+        there = list(sections)
+        raise ValueError(
+            f"labels has sections for {there}, but classes is {classes}; give one each"
+        )
+    heads: dict[str, tuple[Filter, Any, dict[str, Any]]] = {}
     filters: dict[str, Filter] = {}
-    for name in names:
+    for name, own in zip(names, of_classes.values(), strict=True):
         section, where = sections[name], f"{title}labels.{name}"
         if not isinstance(section, dict) or not section.keys() <= set(OF_ROWS):
             raise ValueError(f"[{where}] may have {', '.join(OF_ROWS)}")
         try:
-            lanes[name] = _of_rows(section, range(2), f"{where}." if title else "")
+            heads[name] = _of_rows(section, own, f"{where}." if title else "")
         except (TypeError, ValueError) as error:
             raise error if title else ValueError(f"{where}: {error}") from None
-        of_filter = repr([section.get("filter"), section.get("options")])
-        filters.setdefault(of_filter, lanes[name][0])  # equal ones are one, which is faster
-        lanes[name] = (filters[of_filter], *lanes[name][1:])
-    sources = list(dict.fromkeys(s for _, beta, _ in lanes.values() for s in _sources(beta)))
-    beta: Any = lanes[names[0]][1]
+        of_filter = repr([section.get("filter"), section.get("options"), len(own)])
+        filters.setdefault(of_filter, heads[name][0])  # equal ones are one, which is faster
+        heads[name] = (filters[of_filter], *heads[name][1:])
+    sources = list(dict.fromkeys(s for _, beta, _ in heads.values() for s in _sources(beta)))
+    beta: Any = heads[names[0]][1]
     if sources:
         for name in names:
-            missing = [source for source in sources if source not in _sources(lanes[name][1])]
+            missing = [source for source in sources if source not in _sources(heads[name][1])]
             if missing:
                 raise ValueError(f"[labels.{name}.beta] has no weight for {missing[0]!r}; add it")
-        beta = {source: {name: lanes[name][1][source] for name in names} for source in sources}
-    elif len({lanes[name][1] for name in names}) > 1:
+        beta = {source: {name: heads[name][1][source] for name in names} for source in sources}
+    elif len({heads[name][1] for name in names}) > 1:
         raise ValueError("beta is one number for all sources, but not the same for all labels")
-    corrected = dict.fromkeys(source for _, _, channels in lanes.values() for source in channels)
-    channel = {source: {name: lanes[name][2].get(source) for name in names} for source in corrected}
-    of_labels = {label: lanes[name][0] for label, name in zip(labels, names, strict=True)}
-    return MultiLabelFilter(labels, of_labels), beta, channel
+    corrected = dict.fromkeys(source for _, _, channels in heads.values() for source in channels)
+    channel = {source: {name: heads[name][2].get(source) for name in names} for source in corrected}
+    of_names = zip(given, names, strict=True)
+    return _multi_label(given, {head: heads[name][0] for head, name in of_names}), beta, channel
+
+
+def _multi_label(heads: Mapping[Any, Any], filter: Any) -> MultiLabelFilter:  # noqa: A002
+    """Return a filter of labels, or of heads of which some have several classes."""
+    if any(heads.values()):
+        return MultiLabelFilter({name: own or None for name, own in heads.items()}, filter)
+    return MultiLabelFilter(list(heads), filter)
 
 
 def _sources(beta: Any) -> list[str]:

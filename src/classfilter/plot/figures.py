@@ -392,9 +392,11 @@ def overview(
     axis = time_axis(t, find_zone(t, zone))
     called = np.isin(rec.time[last], rec.time[rec.of_source(strong or "")])
     truth = None if rec.label is None else rec.label[last]
-    if rec.independent:
-        lanes: dict[str, Any] = {} if truth is None else {"truth": truth}
-        lanes |= {"raw": raw, "filtered": P}
+    if not rec.heads.is_exclusive:
+        lanes: dict[str, Any] = {"raw": raw, "filtered": P}
+        if truth is not None:
+            on = np.nan_to_num(rec.heads.certain(truth), nan=-1)
+            lanes = {"truth": on.astype(np.intp), **lanes}
         return _overview_of_labels(rec, axis, t, lanes, called, strong)
     figure = Figure(figsize=(9.0, 6.0), dpi=200, layout="constrained")
     top, middle, bottom = figure.subplots(3, 1, height_ratios=(2, 3, 3), sharex=True)

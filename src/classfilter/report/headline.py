@@ -63,9 +63,7 @@ def figures(streams: NamedRecordings, tuned: Chain) -> Figures:
     filtered = [tuned.run(rec) for rec in recs]
     changes, length = np.zeros(2), np.zeros(2)
     right, judged = np.zeros(2), np.zeros(2)
-    for rec, P in zip(recs, filtered, strict=True):
-        if rec.independent:
-            continue
+    for rec, P in zip(recs, filtered, strict=True) if tuned.heads.is_exclusive else ():
         raw = last_predictions(rec)
         for i, predicted in enumerate((raw, np.where(raw >= 0, P.argmax(axis=1), -1))):
             switches, spent = count_changes(rec, predicted)
@@ -89,7 +87,7 @@ def figures(streams: NamedRecordings, tuned: Chain) -> Figures:
 
 def headline(of: Figures, tuned: Chain) -> Markup:
     """Return the figures as a list: changes, events, how right, and how much there is."""
-    several = tuned.independent
+    several = not tuned.heads.is_exclusive
     before, after = of.changes
     tiles = []
     if before == before and after == after:

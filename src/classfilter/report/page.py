@@ -14,14 +14,14 @@ import numpy as np
 
 from ..compare import Comparison, compare
 from ..errors import ArgumentError, names_keywords
-from ..inputs import Rows, as_rows
+from ..inputs import EXCLUSIVE, Rows, as_rows
 from ..metrics import Reliability, reliability
-from ..pipeline import Chain, weight_text
+from ..pipeline import Chain
 from ..support.atomic import atomic_write
 from ..support.html import Markup, lines_of, markup, table
 from ..support.types import Array, Ints
 from ..tuning import Progress, Tuned, count_changes, find_reference, last_predictions, thin, tune
-from .headline import Figures, figures, headline, hours
+from .headline import Figures, figures, headline
 from .page_data import (
     ALL_ROWS,
     NamedRecordings,
@@ -32,15 +32,14 @@ from .page_data import (
     playable,
 )
 from .sections import (
-    MAX_STREAMS,
     calls_section,
     choice_section,
     comparison_section,
     confusions_section,
-    rates_of_sources,
     section,
     sources_section,
     streams_section,
+    words_of_heads,
 )
 
 MIN_ROWS = 20
@@ -136,23 +135,10 @@ MAX_LABELS = 30
 """How many labels have parts of their own."""
 
 
-def label_streams_section(streams: NamedRecordings) -> str:
-    """Describe the sources and the streams: rows, rates, how many labels are on at once."""
-    recs = [rec for _, rec in streams]
-    lines = [[name, f"{len(rec):,}", f"{hours(rec):.1f}"] for name, rec in streams[:MAX_STREAMS]]
-    more = f"And {len(recs) - MAX_STREAMS:,} more streams." if len(recs) > MAX_STREAMS else ""
-    return section(
-        "The streams",
-        f"Labels, of which several may be true at once: {', '.join(recs[0].classes)}.",
-        table(["source", "predictions", "per hour", "missing"], rates_of_sources(recs)),
-        table(["stream", "rows", "hours"], lines),
-        more,
-    )
-
-
 def label_measures(recs: Sequence[Rows], tuned: Chain, labelled: bool) -> list[list[float]]:
     """Return a row for each label, and their averages: see `labels_section` for the columns."""
-    measures = [_measures(recs, tuned, label, labelled) for label in recs[0].classes]
+    names = recs[0].heads.names
+    measures = [row for name in names for row in _measures(recs, tuned, name, labelled)]
     known = [np.array([x for x in column if x == x]) for column in zip(*measures, strict=True)]
     return [*measures, [float(x.mean()) if x.size else np.nan for x in known]]
 
@@ -185,32 +171,38 @@ def labels_section(
     return section("The labels", text, table(header, lines))
 
 
-def _measures(recs: Sequence[Rows], tuned: Chain, label: str, labelled: bool) -> list[float]:
-    """Return shares that are on, changes an hour, and scores by the labels."""
-    on, changes, time = np.zeros(2), np.zeros(2), np.zeros(2)
-    counts = np.zeros((2, 3))  # right, predicted, true
-    rows, chain = 0, tuned.lane(label)
+def _measures(recs: Sequence[Rows], tuned: Chain, name: str, labelled: bool) -> list[list[float]]:
+    """Return, of each column of a head, shares that are on, changes an hour, and scores."""
+    heads, chain = recs[0].heads, tuned.head(name)
+    h = heads.place(name)
+    classes = range(heads.sizes[h])[-len(heads.columns[h]) :]
+    on, changes, time = np.zeros((3, 2, len(classes)))
+    counts = np.zeros((3, 2, len(classes)))  # right, predicted, true
+    rows = 0
     for rec in recs:
-        lane = rec.lane(label)
-        raw = last_predictions(lane)
-        both = raw, np.where(raw >= 0, chain.run(lane)[:, 1] > 0.5, -1)
+        own = rec.head(name)
+        raw = last_predictions(own)
+        both = raw, np.where(raw >= 0, chain.run(own).argmax(axis=1), -1)
         rows += int((raw >= 0).sum())
         for i, predicted in enumerate(both):
-            on[i] += (predicted == 1).sum()
-            switches, length = count_changes(lane, predicted)
-            changes[i] += switches
-            time[i] += length
-            if lane.label is not None:
-                judged = (lane.label >= 0) & (predicted >= 0)
-                is_on, is_true = predicted[judged] == 1, lane.label[judged] == 1
-                counts[i] += (is_on & is_true).sum(), is_on.sum(), is_true.sum()
+            for k, of_class in enumerate(classes):
+                is_on = predicted == of_class
+                on[i, k] += is_on.sum()
+                switches, length = count_changes(own, np.where(predicted < 0, -1, is_on))
+                changes[i, k] += switches
+                time[i, k] += length
+                if own.label is not None:
+                    judged = (own.label >= 0) & (predicted >= 0)
+                    is_true = (own.label == of_class) & judged
+                    counts[:, i, k] += (is_on & is_true).sum(), is_on[judged].sum(), is_true.sum()
     with np.errstate(divide="ignore", invalid="ignore"):
         measures = [*(100 * on / rows), *(changes / time)]
         if labelled:
-            right, predicted, true = counts.T
+            right, predicted, true = counts
             f1 = 200 * right / (predicted + true)
             measures += [f1[0], 100 * right[1] / predicted[1], 100 * right[1] / true[1], f1[1]]
-    return [float(x) for x in measures]
+    of_columns: list[list[float]] = np.array(measures).T.tolist()
+    return of_columns
 
 
 def _cells(measures: Sequence[float]) -> list[str]:
@@ -222,29 +214,17 @@ def _cells(measures: Sequence[float]) -> list[str]:
 def each_label_section(recs: Sequence[Rows], tuned: Chain, reference: str, labelled: bool) -> str:
     """Say what each source confuses, and show the calibration, for each label, folded up."""
     folded = []
-    for label in recs[0].classes[:MAX_LABELS]:
-        lanes, chain = [rec.lane(label) for rec in recs], tuned.lane(label)
-        known = labelled and any(rec.label is not None and (rec.label >= 0).any() for rec in lanes)
-        inner = confusions_section(lanes, chain, known)
-        inner += calibration_section(lanes, chain, reference, known)
+    labels = recs[0].heads.names
+    for label in labels[:MAX_LABELS]:
+        own, chain = [rec.head(label) for rec in recs], tuned.head(label)
+        known = labelled and any(rec.label is not None and (rec.label >= 0).any() for rec in own)
+        inner = confusions_section(own, chain, known)
+        inner += calibration_section(own, chain, reference, known)
         folded.append(f"<details><summary>{markup(label)}</summary>{inner}</details>")
-    more = len(recs[0].classes) - MAX_LABELS
+    more = len(labels) - MAX_LABELS
     rest = f"And {more:,} more labels." if more > 0 else ""
     text = "Of each label, what each source confuses, and the calibration: off and on."
     return section("Each label by itself", text, Markup("".join(folded)), rest)
-
-
-def label_settings_section(tuned: Chain) -> str:
-    """Say what the settings are."""
-    named = tuned.beta if isinstance(tuned.beta, dict) else {"all": tuned.beta}
-    weights = [
-        [name, weight_text(weight), "yes" if tuned.channel.get(name) is not None else "no"]
-        for name, weight in named.items()
-    ]
-    title, why = "The settings", str(tuned)
-    if isinstance(tuned, Tuned):
-        title, why = "What tune chose, and why", tuned.explanation
-    return section(title, why, table(["source", "weight", "channel"], weights))
 
 
 FOLDER = Path(__file__).parent
@@ -299,7 +279,7 @@ def report(
     """
     streams = _named(rows)
     everything = [rec for _, rec in streams]
-    independent = _are_independent(everything, tuned)
+    _check_heads(everything, tuned)
     wanted = None if tuned is None else tuned.reference
     best = find_reference(everything, reference or wanted or None)
     report_progress = progress or (lambda share: None)
@@ -313,22 +293,21 @@ def report(
     every = None if assumptions is None else round(assumptions.every)
     recs = thin(everything, best, every).recordings
     streams = [(name, rec) for (name, _), rec in zip(streams, recs, strict=True) if len(rec)]
-    lanes = max(1, len(tuned.classes)) if independent else 1
     measured = first_rows(streams, MAX_MEASURED, MAX_MEASURED_STREAMS)
-    shown = first_rows(streams, MAX_EMBEDDED // lanes)
+    shown = first_rows(streams, MAX_EMBEDDED // len(tuned.heads.names))
     some = [rec for _, rec in measured]
     labelled = any(rec.label is not None and (rec.label >= 0).any() for _, rec in streams)
     comparison = _comparison(some, best, lambda x: report_progress(TUNED + (1 - TUNED) * x))
     result = figures(streams, tuned)
-    if independent:
+    if not tuned.heads.is_exclusive:
         measures = label_measures(some, tuned, labelled)
         result = with_averages(result, measures, labelled)
         sections = [
-            label_streams_section(streams),
+            streams_section(streams, tuned, labelled),
             labels_section(some, tuned, labelled, measures),
             each_label_section(some, tuned, best, labelled),
             comparison_section(comparison),
-            label_settings_section(tuned),
+            choice_section(tuned),
         ]
         data = label_page_data(shown, tuned)
     else:
@@ -349,22 +328,21 @@ def report(
     report_progress(1.0)
 
 
-def _are_independent(recs: Sequence[Rows], tuned: Chain | None) -> bool:
-    """Return whether the report is on several labels at once; raise where parts do not fit."""
-    independent = {rec.independent for rec in recs}
-    if len(independent) > 1:
-        problem = "has streams of classes, and streams of several labels at once"
-        remedy = "write a report on each kind"
-        raise ArgumentError("recordings", len(recs), problem, remedy=remedy)
-    several = True in independent
-    if tuned is not None and recs and tuned.independent != several:
+def _check_heads(recs: Sequence[Rows], tuned: Chain | None) -> None:
+    """Raise where settings do not fit the recordings."""
+    heads = recs[0].heads if recs else EXCLUSIVE
+    exclusive = heads.is_exclusive
+    if not exclusive and len(heads.labels) < len(heads.names):
+        problem = "has the heads {}, of which some have several classes"
+        remedy = "write a report on each head: report(rows.head(name), path)"
+        raise ArgumentError("rows", list(heads.names), problem, remedy=remedy)
+    if tuned is not None and recs and tuned.heads.is_exclusive != exclusive:
         rule = "the recordings have several labels at once, which need a MultiLabelFilter"
         remedy = "read them without it, or give settings of a MultiLabelFilter"
-        if not several:
+        if exclusive:
             rule = "the recordings have one class at a time, but the filter several labels at once"
             remedy = 'read them with scores="independent"'
         raise ArgumentError("tuned", type(tuned.filter()).__name__, rule=rule, remedy=remedy)
-    return several
 
 
 def _named(recordings: Any) -> NamedRecordings:
@@ -390,10 +368,9 @@ def _summary(
         rows = sum(len(rec) for _, rec in some)
         return f"{rows:,} rows of {len(some):,} stream" + "s" * (len(some) != 1)
 
-    independent = tuned.independent
-    what = "labels, of which several may be true at once" if independent else "classes"
-    lines = [f"{count(streams)}, with {len(streams[0][1].classes)} {what}."]
-    if independent:
+    exclusive, classes = tuned.heads.is_exclusive, streams[0][1].classes
+    lines = [f"{count(streams)}, with {len(classes)} {words_of_heads(tuned.heads)}."]
+    if not exclusive:
         lines.append("Below, each label of a stream can be played with by itself.")
     assumptions = tuned.assumptions if isinstance(tuned, Tuned) else None
     if assumptions is not None and assumptions.thinned:
@@ -403,9 +380,9 @@ def _summary(
         lines.append(f"In this file, for the pictures and the sliders: the first {count(shown)}.")
     if count(measured) != count(streams):
         rest = "Confusions, calibration, comparison and calls"
-        rest = "The tables of labels" if independent else rest
+        rest = rest if exclusive else "The tables of labels"
         lines.append(f"{rest}: from the first {count(measured)}.")
-    chains = [tuned.lane(label) for label in tuned.classes] if independent else [tuned]
+    chains = [tuned] if exclusive else [tuned.head(label) for label in tuned.heads.names]
     others = [c for c in chains if type(c.filter()) is not type(playable(c).filter())]
     if others:
         name = type(others[0].filter()).__name__

@@ -85,19 +85,19 @@ def page_data(streams: NamedRecordings, tuned: Chain) -> dict[str, Any]:
 def label_page_data(streams: NamedRecordings, tuned: Chain) -> dict[str, Any]:
     """Return the same of several labels at once: each is a stream of two classes, off and on."""
     recs = [rec for _, rec in streams]
-    configs, lanes = [], {}
-    for i, label in enumerate(recs[0].classes):
-        of_label = [(name, rec.lane(label)) for name, rec in streams]
-        data = page_data(of_label, tuned.lane(label))
+    configs, of_streams = [], {}
+    for i, label in enumerate(recs[0].heads.names):
+        of_label = [(name, rec.head(label)) for name, rec in streams]
+        data = page_data(of_label, tuned.head(label))
         configs += data["configs"]
-        for j, lane in enumerate(data["streams"]):
-            lanes[j, i] = lane | {"name": f"{streams[j][0]}: {label}", "config": i}
+        for j, stream in enumerate(data["streams"]):
+            of_streams[j, i] = stream | {"name": f"{streams[j][0]}: {label}", "config": i}
     return data | {
         "classes": ["off", "on"],
         "independent": True,
         "step": step_of(recs),
         "configs": configs,
-        "streams": [lanes[place] for place in sorted(lanes)],
+        "streams": [of_streams[place] for place in sorted(of_streams)],
     }
 
 

@@ -10,8 +10,8 @@ import numpy as np
 
 from ..engine import TITLES, episodes
 from ..filters import HoldFilter
-from ..inputs import Rows
-from ..pipeline import Chain
+from ..inputs import Heads, Rows
+from ..pipeline import Chain, weight_text
 from ..support.html import Markup, lines_of, markup, table
 from ..support.types import Array
 from ..tuning import Candidate, Tuned, count_changes, last_predictions, thin
@@ -49,27 +49,37 @@ def rates_of_sources(recs: Sequence[Rows]) -> list[list[str]]:
 
 
 def streams_section(streams: NamedRecordings, tuned: Chain, labelled: bool) -> str:
-    """Describe the sources and the streams: rows, rates, changes an hour, accuracy."""
-    recs = [rec for _, rec in streams]
+    """Describe the sources and the streams: rows, rates, and what a filter of classes does."""
+    recs, exclusive = [rec for _, rec in streams], tuned.heads.is_exclusive
     rates = rates_of_sources(recs)
-    header = ["stream", "rows", "hours", "changes an hour, as predicted", "filtered"]
-    header += ["accuracy, as predicted", "filtered"] * labelled
+    header = ["stream", "rows", "hours"]
+    header += ["changes an hour, as predicted", "filtered"] * exclusive
+    header += ["accuracy, as predicted", "filtered"] * (exclusive and labelled)
     lines = []
     for name, rec in streams[:MAX_STREAMS]:
-        raw = last_predictions(rec)
-        both = (raw, np.where(raw >= 0, tuned.run(rec).argmax(axis=1), -1))
         cells = [name, f"{len(rec):,}", f"{hours(rec):.1f}"]
-        cells += [_rate(predicted, rec) for predicted in both]
-        cells += [_share(rec, predicted) for predicted in both if labelled]
-        lines.append(cells)
+        lines.append(cells + (_changes_and_shares(rec, tuned, labelled) if exclusive else []))
     more = f"And {len(recs) - MAX_STREAMS:,} more streams." if len(recs) > MAX_STREAMS else ""
     return section(
         "The streams",
-        f"Classes: {', '.join(recs[0].classes)}.",
+        f"{words_of_heads(tuned.heads).capitalize()}: {', '.join(recs[0].classes)}.",
         table(["source", "predictions", "per hour", "missing"], rates),
         table(header, lines),
         more,
     )
+
+
+def words_of_heads(heads: Heads) -> str:
+    """Say what the columns are."""
+    return "classes" if heads.is_exclusive else "labels, of which several may be true at once"
+
+
+def _changes_and_shares(rec: Rows, tuned: Chain, labelled: bool) -> list[str]:
+    raw = last_predictions(rec)
+    both = (raw, np.where(raw >= 0, tuned.run(rec).argmax(axis=1), -1))
+    return [_rate(predicted, rec) for predicted in both] + [
+        _share(rec, predicted) for predicted in both if labelled
+    ]
 
 
 def sources_section(streams: NamedRecordings, tuned: Chain) -> str:
@@ -214,7 +224,7 @@ def choice_section(tuned: Chain) -> str:
     """Say what `tune` chose and why: its explanation, its rivals, and what it tried."""
     named = tuned.beta if isinstance(tuned.beta, dict) else {"all": tuned.beta}
     weights = [
-        [name, f"{weight:.3g}", "yes" if tuned.channel.get(name) is not None else "no"]
+        [name, weight_text(weight), "yes" if tuned.channel.get(name) is not None else "no"]
         for name, weight in named.items()
     ]
     why = tuned.explanation if isinstance(tuned, Tuned) else str(tuned)

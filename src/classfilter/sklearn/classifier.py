@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from numbers import Integral
 from typing import Any, NamedTuple
 
@@ -35,11 +36,12 @@ from ..errors import ArgumentError, RowError
 from ..events import Event, Events
 from ..filters import DirichletFilter, Filter, MultiLabelFilter
 from ..inputs import (
+    Heads,
     Rows,
     TimeKind,
-    fewest,
     group_starts,
     grouped,
+    heads_of,
     named_classes,
     predictions,
     read_times,
@@ -48,7 +50,7 @@ from ..inputs import rows as read
 from ..pipeline import Chain
 from ..support.imports import public
 from ..support.types import Array, Duration, Floats, Ints
-from ..support.validation import factorize, text_names
+from ..support.validation import class_names, factorize
 from ..tuning import tune
 
 SOURCE = "estimator"
@@ -100,16 +102,11 @@ def _column(name: str, column: ArrayLike, n: int) -> Array:
 
 
 def rows_of_streams(
-    probs: ArrayLike,
-    classes: Array,
-    streams: RowsByStream,
-    source: str = SOURCE,
-    independent: bool = False,
+    probs: ArrayLike, heads: Heads, streams: RowsByStream, source: str = SOURCE
 ) -> Iterator[tuple[Ints, Rows]]:
     """Yield which rows are of each stream, and their predictions."""
-    names = text_names(classes.tolist(), fewest(independent))
     try:
-        checked, one_hot = predictions(probs, names, independent=independent)
+        checked, one_hot = predictions(probs, heads)
     except RowError as error:
         raise error.replaced(argument="predict_proba of estimator") from None
     for name, rows in zip(streams.names, streams.rows, strict=True):
@@ -124,8 +121,7 @@ def rows_of_streams(
                 sources=(source,),
                 probs=checked[rows],
                 one_hot=one_hot[rows],
-                classes=names,
-                independent=independent,
+                heads=heads,
                 time_kind=streams.kind,
             ),
         )
@@ -146,60 +142,139 @@ def rule_of(given: Any, chosen: Filter | Chain, empty: Rows, lag: int | None) ->
         problem = "it must be an EventRule or a ThresholdRule"
         raise ArgumentError("event_rule", given, rule=problem)
     if rule is not None:
-        rule.compiled(empty.classes, np.float64, empty.independent)  # names wrong classes
+        rule.compiled(empty.heads, np.float64)  # names wrong classes
     return rule
 
 
-def indicator(y: Any) -> tuple[Array, Ints] | None:
-    """Return the labels (L,), and whether each row has each, (T, L); None of classes (T,)."""
+@dataclass(frozen=True)
+class Target:
+    """What an estimator predicts: classes that exclude each other, or several outputs.
+
+    Attributes
+    ----------
+    layout : list or dict
+        The classes; or the classes of each output, None for a label, as `classfilter.rows` takes
+        them.
+    classes : list of ndarray
+        The classes of each output, as y has them.
+    """
+
+    layout: Any
+    classes: list[Array]
+
+    @cached_property
+    def heads(self) -> Heads:
+        """The outputs, named by text."""
+        return heads_of(self.layout, "probabilities")
+
+    @property
+    def public_classes(self) -> Any:
+        """The classes as scikit-learn has them: an array, or a list of one for each output.
+
+        Of labels alone, their names.
+        """
+        if self.heads.is_exclusive:
+            return self.classes[0]
+        if len(self.heads.labels) < len(self.classes):
+            return self.classes
+        names = list(self.layout)
+        return np.array(names, np.object_ if isinstance(names[0], str) else np.intp)
+
+    def truth(self, y: Array) -> Ints:
+        """Return the classes of rows, (T,) or (T, H), as indices."""
+        columns = y.reshape(len(y), -1).T
+        each = [positions(*both) for both in zip(columns, self.classes, strict=True)]
+        return np.stack(each, axis=1).reshape(y.shape)
+
+    def probabilities(self, model: Any, outputs: Any) -> Floats:
+        """Return the probability of each column, (T, C), from what a model's `predict_proba` gave.
+
+        Of several outputs, that is a list of arrays (T, classes that the model knows); of labels,
+        perhaps (T, L).
+        """
+        heads, H = self.heads, len(self.classes)
+        if heads.is_exclusive:
+            outputs, known = [outputs], [model.classes_]
+        elif isinstance(outputs, list):
+            known = model.classes_
+        else:
+            probs = np.asarray(outputs, np.float64)
+            if probs.ndim != 2 or probs.shape[1] != len(heads.shown):
+                rule = f"it must be (T, {len(heads.shown)}), or a list of {H} arrays"
+                remedy = "wrap it in sklearn.multioutput.MultiOutputClassifier"
+                what = "predict_proba of estimator"
+                raise ArgumentError(what, probs.shape, "has shape {}", rule, remedy)
+            return probs
+        stack = np.zeros((len(outputs[0]), H, heads.width))
+        for h, (output, classes) in enumerate(zip(outputs, known, strict=True)):
+            stack[:, h, positions(np.asarray(classes), self.classes[h])] = output
+        return heads.flat(stack)
+
+    def decided(self, columns: Array) -> Array:
+        """Return the most probable class of each output, (T,) or (T, H), as y has them."""
+        best = self.heads.stacked(columns).argmax(axis=2)
+        each = [own[k] for own, k in zip(self.classes, best.T, strict=True)]
+        found: Array = each[0] if self.heads.is_exclusive else np.stack(each, axis=1)
+        return found
+
+    def make_filter(self, make: Callable[..., Filter], **options: Any) -> Filter:
+        """Return a filter of the classes, or of several outputs, all with the same options."""
+        if self.heads.is_exclusive:
+            return make(self.layout, **options)
+        sizes = dict(zip(self.layout, self.heads.sizes, strict=True))
+        # Outputs that share a filter are filtered in one call.
+        shared = {size: make(size, **options) for size in sizes.values()}
+        return MultiLabelFilter(self.layout, {name: shared[size] for name, size in sizes.items()})
+
+
+def several_outputs(y: Any) -> tuple[Target, Array] | None:
+    """Return the outputs that a matrix (T, H) has, and their classes; None of classes (T,).
+
+    An output of 0 and 1 is a label.
+    """
     matrix = np.asarray(y.toarray() if hasattr(y, "toarray") else y)  # it may be sparse
     if matrix.ndim != 2 or matrix.shape[1] == 1:
         return None
-    remedy = "give one column per label, 1 where it is true and 0 where not"
-    if type_of_target(matrix) != "multilabel-indicator":
+    kind = type_of_target(matrix)
+    if kind not in ("multilabel-indicator", "multiclass-multioutput"):
+        remedy = "give one column per label, 1 where it is true and 0 where not, or one of classes"
         raise ArgumentError("y", matrix.shape, "has shape {}, but is no indicator", remedy=remedy)
-    if not np.isin(matrix, (0, 1)).all():
-        values = np.unique(matrix).tolist()
-        raise ArgumentError("y", values, "has the values {}", "an indicator has 0 and 1", remedy)
-    names = named_classes(y)
-    labels = np.arange(matrix.shape[1]) if names is None else np.array(names, np.object_)
-    return labels, matrix.astype(np.intp)
-
-
-def label_probabilities(model: Any, outputs: Any, labels: int) -> Floats:
-    """Return the probability of each label, (T, L), from what `predict_proba` of a model returned.
-
-    That is (T, L) or a list of L arrays (T, classes of the label): one column where it had one.
-    """
-    if not isinstance(outputs, list):
-        probs = np.asarray(outputs, np.float64)
-        if probs.ndim != 2 or probs.shape[1] != labels:
-            rule = f"it must be (T, {labels}), or a list of {labels} arrays"
-            remedy = "wrap it in sklearn.multioutput.MultiOutputClassifier"
-            what = "predict_proba of estimator"
-            raise ArgumentError(what, probs.shape, "has shape {}", rule, remedy)
-        return probs
-    columns = [
-        np.asarray(output, np.float64)[:, np.asarray(classes) == 1].sum(axis=1)
-        for output, classes in zip(outputs, model.classes_, strict=True)
-    ]
-    return np.stack(columns, axis=1)
+    if kind == "multilabel-indicator":
+        if not np.isin(matrix, (0, 1)).all():
+            values, rule = np.unique(matrix).tolist(), "an indicator has 0 and 1"
+            remedy = "give one column per label, 1 where it is true and 0 where not"
+            raise ArgumentError("y", values, "has the values {}", rule, remedy)
+        matrix = matrix.astype(np.intp)
+    names = class_names(named_classes(y) or matrix.shape[1])
+    layout: dict[Any, list[Any] | None] = {}
+    classes: list[Array] = []
+    for name, column in zip(names, matrix.T, strict=True):
+        is_label = set(column.tolist()) <= {0, 1}
+        own = np.array([0, 1], matrix.dtype) if is_label else np.unique(column)
+        if len(own) < 2:
+            (only,) = own.tolist()
+            problem = f"y has one class, {only!r}, in column {name!r}; at least two are needed"
+            raise ValueError(problem)
+        layout[name] = None if is_label else own.tolist()
+        classes.append(own)
+    return Target(layout, classes), matrix
 
 
 def out_of_fold(
     estimator: Any,
     cv: Any,
-    classes: Array,
+    target: Target,
     X: Any,
     y: Array,
     streams: RowsByStream,
     params: dict[str, Any],
 ) -> Floats:
-    """Return predictions for rows that their model was not fitted on (T, K); NaN where none."""
+    """Return predictions for rows that their model was not fitted on (T, C); NaN where none."""
     (X,) = indexable(X)
-    probs: Floats = np.full((len(y), len(classes)), np.nan)
+    probs: Floats = np.full((len(y), len(target.heads.shown)), np.nan)
     for train, test in _folds(cv, y, streams):
-        if len(np.unique(y[train])) < 2:
+        constant = (y[train] == y[train[:1]]).all(axis=0)
+        if np.all(constant):
             continue
         per_row = {
             name: _safe_indexing(value, train) if _is_column(value, len(y)) else value
@@ -209,15 +284,11 @@ def out_of_fold(
             model = clone(estimator).fit(_safe_indexing(X, train), y[train], **per_row)
         except ValueError:
             # Many estimators refuse a label that is the same in all rows.
-            if y.ndim == 2 and (y[train] == y[train[0]]).all(axis=0).any():
+            if np.any(constant):
                 continue
             raise
         outputs = model.predict_proba(_safe_indexing(X, test))
-        if y.ndim == 2:
-            probs[test] = label_probabilities(model, outputs, len(classes))
-            continue
-        probs[test] = 0.0
-        probs[np.ix_(test, positions(model.classes_, classes))] = outputs
+        probs[test] = target.probabilities(model, outputs)
     return probs
 
 
@@ -256,6 +327,14 @@ def _is_column(value: Any, n: int) -> bool:
     return hasattr(value, "__len__") and not isinstance(value, str) and len(value) == n
 
 
+def in_order_of_rows(parts: list[tuple[Ints, Rows, Array]]) -> Array:
+    """Return the results of streams, (T, C), in the order of the rows of X."""
+    results = np.empty((sum(len(rows) for rows, *_ in parts), len(parts[0][1].classes)))
+    for rows, _, probs in parts:
+        results[rows] = probs
+    return results
+
+
 class FilteredClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     """A classifier whose predicted probabilities are filtered along the rows of each stream.
 
@@ -267,7 +346,8 @@ class FilteredClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
         A filter or a chain of the same classes; or what makes a filter of the classes, such as
         the class `DirichletFilter`. By default, `tune` chooses one, on predictions for rows that
         their model was not fitted on; "sticky" or "dirichlet" is the family to choose from. Of
-        several labels at once, it is a `MultiLabelFilter`, or what makes the filter of one label.
+        several labels at once, or several outputs, it is a `MultiLabelFilter`, or what makes the
+        filter of one of them.
     half_life : float, str or timedelta, optional
         Of the filter that is made: passed on to `filter`, or to a `DirichletFilter`. Nothing is
         tuned then.
@@ -292,9 +372,9 @@ class FilteredClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
         What the predictions are filtered with.
     event_rule_ : EventRule, ThresholdRule or None
         What decides events.
-    classes_ : ndarray (K,)
+    classes_ : ndarray (K,), or list of ndarray
         The classes, in the order of the probabilities. Of several labels at once, the names of the
-        columns of `y`, or numbers.
+        columns of `y`, or numbers; of several outputs with more classes, the classes of each.
     n_features_in_ : int
         The number of features, where `estimator_` has it.
     feature_names_in_ : ndarray of str
@@ -369,7 +449,9 @@ class FilteredClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
         X : array_like (T, features)
             One row per observation.
         y : array_like (T,) or (T, L)
-            The classes. Or several labels at once, as an indicator matrix of 1 and 0.
+            The classes. Or several labels at once, as an indicator matrix of 1 and 0; or the
+            classes of several outputs, such as an activity and a posture. Of these, one with 0 and
+            1 is a label.
         groups, times : array_like (T,), optional
             The stream and the time of each row; see the notes of the class.
         **params
@@ -381,23 +463,27 @@ class FilteredClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
                 "sklearn.calibration.CalibratedClassifierCV"
             )
         params = self._routed("fit", groups, times, params)
-        several = indicator(y)
+        several = several_outputs(y)
         fitted = clone(self.estimator).fit(X, y, **params)
-        classes, truth = (fitted.classes_, column_or_1d(y)) if several is None else several
-        if len(classes) < 2:
-            raise ValueError(f"y has one class, {classes[0]!r}; at least two are needed")
+        if several is None:
+            classes = fitted.classes_
+            if len(classes) < 2:
+                raise ValueError(f"y has one class, {classes[0]!r}; at least two are needed")
+            several = Target(classes.tolist(), [classes]), column_or_1d(y)
+        target, truth = several
         streams = streams_of(len(truth), groups, times)
-        chosen = self._filter(classes, X, truth, streams, params)
-        kind = "probabilities" if several is None else "independent"
-        empty = read(time=[], probs=[], classes=classes.tolist(), scores=kind)
-        if Chain.of(chosen).independent != empty.independent:
-            what = "classes that exclude each other" if several is None else "several labels"
+        chosen = self._filter(target, X, truth, streams, params)
+        empty = read(time=[], probs=[], classes=target.layout)
+        heads = empty.heads
+        if Chain.of(chosen).heads.noun != heads.noun:
+            problem = f"y has {heads.noun} that {heads.relation}"
             remedy = "several labels at once need MultiLabelFilter(labels, filter)"
-            raise ArgumentError("filter", chosen, rule=f"y has {what}", remedy=remedy)
+            raise ArgumentError("filter", chosen, rule=problem, remedy=remedy)
         run_filter(chosen, empty, self.lag)  # so that a filter that does not fit is an error here
         rule = rule_of(self.event_rule, chosen, empty, self.lag)
-        self.estimator_, self.classes_, self.filter_ = fitted, classes, chosen
-        self.event_rule_ = rule
+        self.estimator_, self.filter_, self.event_rule_ = fitted, chosen, rule
+        self._layout, self._classes = target.layout, target.classes
+        self.classes_ = target.public_classes
         self._needed = {"groups": len(streams.rows) > 1, "times": times is not None}
         return self
 
@@ -408,10 +494,11 @@ class FilteredClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
         groups: ArrayLike | None = None,
         times: ArrayLike | None = None,
         **params: Any,
-    ) -> Array:
+    ) -> Any:
         """Return the filtered class probabilities (T, K), in the order of the rows of X.
 
-        Of several labels at once, they are the probabilities of each label, (T, L).
+        Of several labels at once, they are the probabilities of each label, (T, L). Of several
+        outputs with more classes, return a list of those of each output, as estimators do.
 
         Parameters
         ----------
@@ -423,11 +510,12 @@ class FilteredClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
             Passed on to the estimator.
         """
         check_is_fitted(self)
-        parts = list(self._filtered(X, groups, times, params))
-        filtered = np.empty((sum(len(rows) for rows, *_ in parts), len(self.classes_)))
-        for rows, _, probs in parts:
-            filtered[rows] = probs
-        return filtered
+        columns = in_order_of_rows(list(self._filtered(X, groups, times, params)))
+        if not isinstance(self.classes_, list):
+            return columns
+        heads = self._target.heads
+        stack = heads.stacked(columns)
+        return [stack[:, h, :size] for h, size in enumerate(heads.sizes)]
 
     def predict_events(
         self,
@@ -467,16 +555,14 @@ class FilteredClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
     ) -> Iterator[tuple[Ints, Rows, Array]]:
         """Yield which rows are of each stream, its predictions, and these filtered."""
         params = self._routed("predict_proba", groups, times, params)
-        probs = self.estimator_.predict_proba(X, **params)
-        independent = Chain.of(self.filter_).independent
-        if independent:
-            probs = label_probabilities(self.estimator_, probs, len(self.classes_))
+        outputs = self.estimator_.predict_proba(X, **params)
+        target = self._target
+        probs = target.probabilities(self.estimator_, outputs)
         if len(probs) > 1:
             self._warn_without(groups=groups, times=times)
         streams = streams_of(len(probs), groups, times)
         source = self.filter_.reference if isinstance(self.filter_, Chain) else SOURCE
-        each = rows_of_streams(probs, self.classes_, streams, source, independent)
-        for places, one in each:
+        for places, one in rows_of_streams(probs, target.heads, streams, source):
             yield places, one, run_filter(self.filter_, one, self.lag)
 
     def predict(
@@ -490,14 +576,11 @@ class FilteredClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
         """Return the most probable class of each row (T,); see `predict_proba`.
 
         Of several labels at once, return an indicator matrix (T, L): 1 where a label is more
-        probable than not.
+        probable than not; of several outputs with more classes, the class of each, (T, H).
         """
         check_is_fitted(self)
-        probs = self.predict_proba(X, groups=groups, times=times, **params)
-        if Chain.of(self.filter_).independent:
-            return np.asarray(probs > 0.5, np.intp)
-        classes: Array = self.classes_[probs.argmax(axis=1)]
-        return classes
+        parts = list(self._filtered(X, groups, times, params))
+        return self._target.decided(in_order_of_rows(parts))
 
     def score(
         self,
@@ -509,9 +592,17 @@ class FilteredClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
         times: ArrayLike | None = None,
         **params: Any,
     ) -> float:
-        """Return the accuracy of `predict`; of several labels at once, all must be right."""
+        """Return the accuracy of `predict`; of several outputs, all must be right."""
         predicted = self.predict(X, groups=groups, times=times, **params)
+        if isinstance(self.classes_, list):
+            right = (predicted == np.asarray(y)).all(axis=1)
+            y, predicted = np.ones_like(right), right
         return float(accuracy_score(y, predicted, sample_weight=sample_weight))
+
+    @property
+    def _target(self) -> Target:
+        """What the estimator predicts; a pickled classifier names no class of this module."""
+        return Target(self._layout, self._classes)
 
     @property
     def n_features_in_(self) -> int:
@@ -560,10 +651,9 @@ class FilteredClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
             )
 
     def _filter(
-        self, classes_: Array, X: Any, y: Array, streams: RowsByStream, params: dict[str, Any]
+        self, target: Target, X: Any, y: Array, streams: RowsByStream, params: dict[str, Any]
     ) -> Filter | Chain:
         """Return the filter that is given, or made, or tuned."""
-        classes, independent = classes_.tolist(), y.ndim == 2
         tuned = self.half_life is None and (self.filter is None or isinstance(self.filter, str))
         if self.event_duration is not None and (self.event_rule is not None or not tuned):
             other = "filter is not tuned" if not tuned else "event_rule is given"
@@ -572,9 +662,7 @@ class FilteredClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
         if callable(self.filter) or (self.filter is None and self.half_life is not None):
             options = {} if self.half_life is None else {"half_life": self.half_life}
             make: Any = DirichletFilter if self.filter is None else self.filter
-            if independent:
-                return MultiLabelFilter(classes, make(2, **options))
-            return make(classes, **options)  # type: ignore[no-any-return]
+            return target.make_filter(make, **options)
         if self.half_life is not None:
             raise ValueError(
                 f"half_life is {self.half_life!r}, but filter is {self.filter!r}; give what makes "
@@ -582,10 +670,11 @@ class FilteredClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
             )
         if self.filter is not None and not isinstance(self.filter, str):
             return self.filter
-        probs = out_of_fold(self.estimator, self.cv, classes_, X, y, streams, params)
+        probs = out_of_fold(self.estimator, self.cv, target, X, y, streams, params)
+        truth = target.truth(y)
         recs = [
-            replace(one, label=y[own] if independent else positions(y[own], classes_))
-            for own, one in rows_of_streams(probs, classes_, streams, independent=independent)
+            replace(one, label=truth[own])
+            for own, one in rows_of_streams(probs, target.heads, streams)
         ]
         if not any(rec.observed().any() for rec in recs):
             warnings.warn(
@@ -593,8 +682,7 @@ class FilteredClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
                 "default settings. Fit on more rows, or give half_life.",
                 stacklevel=3,
             )
-            safe = DirichletFilter(2 if independent else classes)
-            return MultiLabelFilter(classes, safe) if independent else safe
+            return target.make_filter(DirichletFilter)
         how: Any = {"labels": self.labels, "event_duration": self.event_duration}
         return tune(recs, self.filter or "auto", **how)  # type: ignore[arg-type]
 

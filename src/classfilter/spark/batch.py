@@ -55,7 +55,8 @@ def filter_frame(
     -------
     pyspark.sql.DataFrame
         The same rows and columns, with ``f_<class>`` and ``class``, null in invalid rows; of a
-        `MultiLabelFilter`, with ``f_<label>`` and ``labels``: ``"robin,wren"``.
+        `MultiLabelFilter`, with ``f_<label>`` and ``labels``: ``"robin,wren"``, and a column with
+        the class of each head that is no label.
     """
     chain = Chain.of(filter, beta=beta, channel=channel)
     form = frame_format(df, chain, columns, scores, unit, invalid)

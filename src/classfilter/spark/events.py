@@ -92,7 +92,7 @@ def event_frame(
 def engine_of(form: FrameFormat, rule: Rule, lag: int | None) -> Engine:
     """Return what decides the events of a DataFrame's rows."""
     if form.chain is None:
-        return Engine(None, rule=rule, classes=form.classes, independent=form.table.independent)
+        return Engine(None, rule=rule, heads=form.heads)
     if lag == 0:
         return Engine(form.chain, rule=rule, threads=1)
     return Engine(None, smoother=form.chain, lag=lag, rule=rule)

@@ -11,10 +11,9 @@ from pyspark.sql import Row
 from pyspark.sql.streaming import StatefulProcessor, StatefulProcessorHandle
 
 from ..engine import REMEDY, Engine, StreamRow, pack, unpack, update_stream_of
-from ..inputs import names_on
 from ..support.types import Array
 from ..support.validation import class_order
-from .schema import ERROR, OBSERVATION, REFUSED, STATUS, TIE, TIME, WEIGHT, FrameFormat
+from .schema import ERROR, OBSERVATION, REFUSED, STATUS, TIE, TIME, FrameFormat
 
 
 class StreamProcessor(StatefulProcessor):
@@ -54,9 +53,12 @@ class StreamProcessor(StatefulProcessor):
         self._engine = self._new_engine()
         self._table = self._engine.table
         self._new_row = Row(*self._names)
-        self._time, self._observation, self._weight, self._tie, self._refusal, self._error = (
-            self._at[name] for name in (TIME, OBSERVATION, WEIGHT, TIE, REFUSED, ERROR)
+        self._time, self._observation, self._tie, self._refusal, self._error = (
+            self._at[name] for name in (TIME, OBSERVATION, TIE, REFUSED, ERROR)
         )
+        heads = form.settings.heads
+        stack = heads.for_filter(np.empty((1, len(heads.names), heads.width)))
+        self._size, self._shape = stack.size, stack.shape[1:]
         self._compared = [self._at[name] for name in [*form.key[2:], *form.prediction]]
 
     def handleInputRows(  # noqa: N802
@@ -125,17 +127,16 @@ class StreamProcessor(StatefulProcessor):
         at, table = row[self._time], self._table
         slot = table.place(stream, at)
         ties = table.columns.extra[slot] if table.columns.times[slot] == at else ()
-        probs, weight = self._observed(row), row[self._weight]
-        seen = probs, weight
+        seen = self._observed(row)
         estimate = self._engine.take_one(self._update, stream, slot, at, seen, seen)
         table.columns.extra[slot] = (*ties, row[self._tie])
         return estimate
 
-    def _observed(self, row: Row) -> Array:
-        """Return the observation of a row; of several labels, off and on."""
-        observation = np.frombuffer(row[self._observation])
-        several = observation.size > len(self._form.classes)
-        return observation.reshape(-1, 2) if several else observation
+    def _observed(self, row: Row) -> tuple[Array, Any]:
+        """Return a row as the filter takes it, and its weight, or that of each head."""
+        numbers = np.frombuffer(row[self._observation])
+        weights, probs = numbers[: -self._size], numbers[-self._size :].reshape(self._shape)
+        return probs, weights if weights.size > 1 else weights.item()
 
     def _place(self, row: Row) -> tuple[Any, ...]:
         """Return what the rows of a stream are sorted by, as Spark sorts the columns."""
@@ -194,21 +195,18 @@ class RowProcessor(StreamProcessor):
         super().init(handle)
         form = self._form
         place = class_order(form.settings, form.classes)
-        self._order, self._labels = np.argsort(place), [form.classes[k] for k in place]
+        self._order = np.argsort(place)
+        self._heads = form.settings.heads.like(form.classes[k] for k in place)
         # Where each cell of a result comes from: the row, and behind it the results.
-        self._independent = form.settings.independent
-        which = "labels" if self._independent else "class"
-        results = [*(f"f_{name}" for name in form.classes), which, *STATUS]
-        at = self._at | {name: len(self._at) + i for i, name in enumerate(results)}
+        results = [*(f"f_{name}" for name in form.classes), *self._heads.decisions]
+        at = self._at | {name: len(self._at) + i for i, name in enumerate([*results, *STATUS])}
         self._picked = [at[name] for name in self._names]
-        self._nothing: list[Any] = [None] * (len(form.classes) + 1)
+        self._nothing: list[Any] = [None] * len(results)
 
     def _take(self, row: Row, stream: Any) -> list[Row]:
         estimate = self._filter(row, stream)
-        label = self._labels[int(estimate.argmax())]
-        if self._independent:
-            (label,) = names_on(estimate[None], self._labels)
-        return [self._with([*row, *estimate[self._order].tolist(), label, "ok", None])]
+        found = [*estimate[self._order].tolist(), *self._heads.decided(estimate)]
+        return [self._with([*row, *found, "ok", None])]
 
     def _refused_row(self, row: Row, status: str, error: str) -> Row:
         return self._with([*row, *self._nothing, status, error])

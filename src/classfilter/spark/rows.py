@@ -11,8 +11,6 @@ from ..errors import RowError
 from ..inputs import (
     Rows,
     TimeScale,
-    most_probable,
-    names_on,
     read_rows,
     read_times,
     result_columns,
@@ -111,14 +109,12 @@ def add_results(checked: CheckedRows, form: FrameFormat, P: Array, status: bool)
         missing = ~valid
         estimates = np.full((len(classes), len(table)), np.nan, P.dtype)
         estimates[:, valid] = P.T
-    names = [classes[k] for k in place]
-    if chain.independent:
-        label = pa.array(names_on(estimates.T, names), pa.string(), mask=missing)
-    else:
-        labels = pa.array(most_probable(estimates).astype(np.int32), mask=missing)
-        label = pa.DictionaryArray.from_arrays(labels, pa.array(names)).cast(pa.string())
-    cells = [*(pa.array(estimates[k], mask=missing) for k in np.argsort(place)), label]
-    new = result_columns(table.column_names, classes, chain.independent)
+    cells = [pa.array(estimates[k], mask=missing) for k in np.argsort(place)]
+    for text in chain.heads.like(classes[k] for k in place).decide(estimates):
+        codes = pa.array(text.codes.astype(np.int32), mask=missing)
+        names = pa.array(text.categories, pa.string())
+        cells.append(pa.DictionaryArray.from_arrays(codes, names).cast(pa.string()))
+    new = result_columns(table.column_names, form.heads)
     columns = dict(zip(new, cells, strict=True))
     if status:
         named = pa.array(["invalid", "ok"]).take(pa.array(valid.astype(np.int8)))

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..engine import format_for
 from ..errors import ArgumentError
-from ..inputs import Layout, TableFormat, filtered_format, result_columns
+from ..inputs import Heads, Layout, TableFormat, filtered_format, result_columns
 from ..pipeline import Chain
 from ..support.imports import import_optional
 from ..support.validation import class_order
@@ -21,9 +21,9 @@ INVALID = ("fail", "quarantine")
 STATUS = ("status", "error")
 """The columns that say whether a row was used, and why not."""
 
-TIME, EVENT, OBSERVATION, WEIGHT, TIE, REFUSED, ERROR, TAKEN = (
+TIME, EVENT, OBSERVATION, TIE, REFUSED, ERROR, TAKEN = (
     f"_classfilter_{name}"
-    for name in ("time", "event", "observation", "weight", "tie", "refused", "error", "taken")
+    for name in ("time", "event", "observation", "tie", "refused", "error", "taken")
 )
 """Columns between the check of the rows and the filter, and after it: how many were taken."""
 
@@ -58,10 +58,14 @@ class FrameFormat(NamedTuple):
         return self.chain
 
     @property
+    def heads(self) -> Heads:
+        """The heads, with the classes in the order of the results."""
+        return self.layout.heads
+
+    @property
     def classes(self) -> tuple[str, ...]:
         """The classes, in the order of the results."""
-        assert self.layout.classes is not None  # a filter names them
-        return self.layout.classes
+        return self.heads.shown
 
     @property
     def key(self) -> list[str]:
@@ -126,14 +130,14 @@ def filtered_frame_format(
     _check_invalid(invalid)
     table = filtered_format(df.columns, columns, scores, unit)
     layout = table.layout(df.columns)
-    if layout.classes is None:
+    if not layout.classes:
         problem = "has a column prediction only, which does not say what all classes are"
         remedy = "give a filter before the rule, or columns p_<class>"
         raise ArgumentError("the table", df.columns, problem, remedy=remedy)
     form = FrameFormat(table, layout, None, invalid)
     _check_types(df, form)
     # Filtered rows at the same time stay in the order in which they were filtered.
-    given = TableFormat.of(layout.classes, columns, unit=unit, independent=table.independent)
+    given = TableFormat.of(layout.heads, columns, unit=unit)
     try:
         before = form._replace(layout=given.layout(df.columns)).prediction
     except ArgumentError:  # the predictions themselves are not there
@@ -162,8 +166,8 @@ def result_schema(df: DataFrame, form: FrameFormat, status: bool) -> Any:
     single = form.settings.filter().probs.dtype == np.float32
     number = types.FloatType() if single else types.DoubleType()
     text = types.StringType()
-    *estimates, label = result_columns(df.columns, form.classes, form.settings.independent)
-    new = dict.fromkeys(estimates, number) | {label: text}
+    results, count = result_columns(df.columns, form.heads), len(form.classes)
+    new = dict.fromkeys(results[:count], number) | dict.fromkeys(results[count:], text)
     if status:
         taken = [name for name in STATUS if name in df.columns]
         if taken:

@@ -22,7 +22,6 @@ from .schema import (
     REFUSED,
     TIE,
     TIME,
-    WEIGHT,
     FrameFormat,
     column,
     frame_format,
@@ -95,7 +94,8 @@ def filter_stream(
     -------
     pyspark.sql.DataFrame
         Streaming, in output mode append: the same columns, with ``f_<class>``, ``class``,
-        ``status`` and ``error``; of a `MultiLabelFilter`, ``labels`` in place of ``class``.
+        ``status`` and ``error``; of a `MultiLabelFilter`, in place of ``class`` the columns that
+        `filter_frame` adds.
     """
     chain = Chain.of(filter, beta=beta, channel=channel)
     form = frame_format(df, chain, columns, scores, unit, invalid)
@@ -116,7 +116,7 @@ class LiveRows(NamedTuple):
     Attributes
     ----------
     rows : pyspark.sql.DataFrame
-        With their observations, weights and errors.
+        With their observations, which begin with their weights, and errors.
     stream : str
         The column of the streams.
     expire_after : float or None
@@ -202,7 +202,7 @@ def _check_session(df: DataFrame, function: str) -> None:
 def _checked(
     df: DataFrame, form: FrameFormat, delay: float | None, max_ahead: float | None
 ) -> DataFrame:
-    """Return the rows with their observations, weights and errors, in many rows at a time."""
+    """Return the rows with their observations and errors, in many rows at a time."""
     functions = import_optional("pyspark.sql.functions", extra="spark")
     types = import_optional("pyspark.sql.types", extra="spark")
     told_apart = [*form.key[2:], *form.prediction]  # by source and prediction
@@ -211,7 +211,6 @@ def _checked(
     fields += [
         types.StructField(TIME, types.DoubleType()),
         types.StructField(OBSERVATION, types.BinaryType()),
-        types.StructField(WEIGHT, _weight_type(form)),
         types.StructField(REFUSED, types.StringType()),
         types.StructField(ERROR, types.StringType()),
     ]
@@ -224,13 +223,6 @@ def _checked(
     return timed.withWatermark(EVENT, f"{round(delay * 1000)} milliseconds").drop(EVENT)
 
 
-def _weight_type(form: FrameFormat) -> Any:
-    """Return the type of a row's weight: of several labels at once, one for each."""
-    types = import_optional("pyspark.sql.types", extra="spark")
-    number = types.DoubleType()
-    return types.ArrayType(number) if form.settings.independent else number
-
-
 class _Check:
     """What a worker does with the rows before the filter, which sees one stream at a time."""
 
@@ -238,7 +230,7 @@ class _Check:
         self._form, self._max_ahead = form, max_ahead
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Yield the batches with observations, weights and errors."""
+        """Yield the batches with observations and errors."""
         pa = import_optional("pyarrow", extra="spark")
         form = self._form
         for batch in batches:
@@ -253,33 +245,20 @@ class _Check:
             cells = table[form.layout.columns["time"]]
             for row in np.flatnonzero(~valid).tolist():
                 time[row] = seconds_if_any(cells[row].as_py(), form.table.unit)
-            packed = iter(np.ascontiguousarray(probs, np.float64))
+            of_heads = probs.reshape(len(probs), math.prod(probs.shape[1:]))
+            packed = iter(np.column_stack([beta, of_heads]))
             cells = [next(packed).tobytes() if ok else None for ok in valid.tolist()]
             refused = [None if ok else "invalid" for ok in valid.tolist()]
             for row in self._ahead(time, valid):
                 refused[row], cells[row] = "ahead", None
                 errors[row] = f"time {time[row]} is more than {self._max_ahead} s after now"
-            used = np.array([why is None for why in refused])
             columns = {
                 TIME: pa.array(time, mask=np.isnan(time)),
                 OBSERVATION: pa.array(cells, pa.binary()),
-                WEIGHT: self._weights(beta, valid, used),
                 REFUSED: pa.array(refused, pa.string()),
                 ERROR: pa.array(errors, pa.string()),
             }
             yield from with_columns(table, columns).to_batches()
-
-    def _weights(self, beta: Floats, valid: Bools, used: Bools) -> Any:
-        """Return the weights of valid rows as a column of all; null where a row is not used."""
-        pa = import_optional("pyarrow", extra="spark")
-        if not self._form.settings.independent:
-            weight = np.zeros(len(valid))
-            weight[valid] = beta
-            return pa.array(weight, mask=~used)
-        each = np.zeros((len(valid), len(self._form.classes)))
-        each[valid] = beta if beta.ndim == 2 else beta[:, None]
-        cells = [row if ok else None for row, ok in zip(each.tolist(), used, strict=True)]
-        return pa.array(cells, pa.list_(pa.float64()))
 
     def _ahead(self, time: Floats, valid: Bools) -> list[int]:
         """Return the rows whose time is too far ahead."""

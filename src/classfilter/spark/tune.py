@@ -21,7 +21,7 @@ def tune_frame(
     streams: int = 100,
     *,
     seed: int = 0,
-    classes: Classes | None = None,
+    classes: Classes | Mapping[Any, Classes | None] | None = None,
     columns: Mapping[str, str] | None = None,
     scores: str = "probabilities",
     unit: str | None = None,

@@ -6,9 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from html import escape
 from typing import Any
 
-import numpy as np
-
-from .types import Floats, Ints
+from .types import Floats
 
 
 class Markup(str):
@@ -54,21 +52,11 @@ def table(header: Sequence[Any], rows: Iterable[Sequence[Any]]) -> Markup:
 
 def class_counts(
     time: Floats,
-    lanes: Sequence[tuple[str, Ints]],
+    counts: Sequence[tuple[str, Sequence[int]]],
     classes: Sequence[str],
     as_text: Callable[[float], str] = "{:.10g}".format,
 ) -> str:
-    """Return how often each class is in each lane: in truth, and as each source predicts it.
-
-    Of several labels at once, a lane is (T, L): 1 where a label is on, 0 where it is off.
-    """
-    of = "label" if any(labels.ndim == 2 for _, labels in lanes) else "class"
-    counts = [
-        (labels == 1).sum(axis=0)
-        if labels.ndim == 2
-        else np.bincount(labels[labels >= 0], minlength=len(classes))
-        for _, labels in lanes
-    ]
-    rows = [[name, *(count[k] for count in counts)] for k, name in enumerate(classes)]
+    """Return how often each class occurs, in truth and as each source predicts it, as a table."""
+    rows = [[name, *(of[k] for _, of in counts)] for k, name in enumerate(classes)]
     span = f", times {as_text(time.min())} to {as_text(time.max())}" if time.size else ""
-    return block(f"{time.size} rows{span}", table([of, *(name for name, _ in lanes)], rows))
+    return block(f"{time.size} rows{span}", table(["class", *(name for name, _ in counts)], rows))

@@ -90,15 +90,12 @@ def _labelled(recordings: Any) -> list[Rows]:
 def _pairs(recs: list[Rows], probs: list[Any]) -> tuple[Floats, Floats]:
     """Return probabilities (N, K) and one-hot labels of all labelled rows.
 
-    Of several labels at once, each known label of a row is a row of two classes, off and on.
+    Each known class of a head is a row: of several labels at once, a row has one for each label.
     """
-    truth = np.concatenate([np.asarray(rec.label) for rec in recs])
-    P = np.concatenate(probs).astype(np.float64)
-    known = truth >= 0
-    if recs[0].independent:
-        on, which = P[known], truth[known]
-        return np.column_stack([1 - on, on]), np.eye(2)[which]
-    return P[known], np.eye(P.shape[1])[truth[known]]
+    truth = np.concatenate([np.asarray(rec.label).reshape(len(rec), -1) for rec in recs])
+    heads, known = recs[0].heads, truth >= 0
+    P = heads.stacked(np.concatenate(probs).astype(np.float64))[known]
+    return P, np.eye(heads.width)[truth[known]]
 
 
 def _warn(name: str, found: Temperature) -> None:
@@ -131,7 +128,7 @@ def _words(calibration: Calibration, before: Chain, after: Chain, recs: list[Row
             f"Temperature of {name} rows: {found.value:.2f} ± {found.error:.2f}; log-loss "
             f"{found.after:.3f}, at a temperature of 1 {found.before:.3f}."
         )
-    if before.rule is not None and not before.independent:
+    if before.rule is not None and before.heads.is_exclusive:
         counts = [len(one.events(recs)) for one in (before, after)]
         smooth = [len(one.events(recs, smooth=True)) for one in (before, after)]
         lines.append(

@@ -202,8 +202,8 @@ def delays(
     source = rows.source[at]
     outputs = means[source, truth].reshape(-1, len(rows.classes))
     codes = Factorized(source.ravel(), list(rows.sources))
-    probs, weights = chain.observe_rows(codes, outputs, np.zeros(len(outputs), bool))
-    filtered = chain.filter().run(probs, beta=weights, dt=dt.ravel())
+    stack, weights = chain.observe_rows(codes, outputs, np.zeros(len(outputs), bool))
+    filtered = chain.filter().run(chain.heads.for_filter(stack), beta=weights, dt=dt.ravel())
     follows = filtered.argmax(axis=1).reshape(at.shape)[:, length:] == after
     steps = follows.argmax(axis=1)
     since = np.cumsum(dt[:, length + 1 :], axis=1)

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..events import EventRule
+from ..inputs import Heads
 from ..support.arrays import median_step
 from ..support.types import Array, Floats, Ints
 
@@ -39,12 +40,10 @@ class EventCounts:
     ----------
     streams : sequence of StreamRows
         The rows, in order of time.
-    classes : tuple of str
-        Those of the probabilities, in their order.
+    heads : Heads
+        What the columns of the probabilities are; of labels, events are those of on.
     rule : EventRule, optional
         Its other settings hold: only the cost varies.
-    independent : bool
-        Whether the classes are labels that may be true at once; events are those of on.
     shares : mapping of str to float, optional
         What the cost is multiplied by for each class; 1 by default.
 
@@ -63,7 +62,7 @@ class EventCounts:
     --------
     >>> walk = np.array([0.9, 0.9, 0.3, 0.9, 0.1, 0.1])
     >>> rows = StreamRows(np.arange(6.0), np.stack([walk, 1 - walk], axis=1))
-    >>> counts = EventCounts([rows], ("walk", "sit"))
+    >>> counts = EventCounts([rows], Heads.exclusive(["walk", "sit"]))
     >>> counts.total(0.0), counts.total(1.0), counts.smallest_cost(2)
     (4, 2, 0.2)
     """
@@ -71,16 +70,14 @@ class EventCounts:
     def __init__(
         self,
         streams: Sequence[StreamRows],
-        classes: tuple[Any, ...],
+        heads: Heads,
         rule: EventRule | None = None,
-        independent: bool = False,
         shares: Mapping[str, float] | None = None,
     ) -> None:
         self._streams = [rows for rows in streams if len(rows.time)]
-        self._classes, self._rule = tuple(map(str, classes)), rule or EventRule()
-        self._independent, self._shares = independent, shares
+        self._heads, self._rule, self._shares = heads, rule or EventRule(), shares
         weights = [row_times(rows, self._rule.max_gap) for rows in self._streams]
-        self.expected_time: Floats = np.zeros(len(classes))
+        self.expected_time: Floats = np.zeros(len(heads.shown))
         for rows, w in zip(self._streams, weights, strict=True):
             self.expected_time += w @ np.nan_to_num(rows.probs)
         self.time = float(sum(w.sum() for w in weights))
@@ -93,17 +90,17 @@ class EventCounts:
         """Return the rule at a cost; with shares, each class has its own, of three digits."""
         costs: Any = cost
         if self._shares is not None:
-            costs = {name: round_up(cost * self._shares[name]) for name in self._classes}
+            costs = {name: round_up(cost * self._shares[name]) for name in self._heads.shown}
         return replace(self._rule, change_cost=costs)
 
     def by_class(self, rule: EventRule) -> Ints:
         """Return the number of events of each class (K,), by a rule."""
-        counts: Ints = np.zeros(len(self._classes), np.intp)
+        counts: Ints = np.zeros(len(self._heads.shown), np.intp)
         compiled: dict[Any, Any] = {}
         for time, probs in self._streams:
             core = compiled.get(probs.dtype)
             if core is None:
-                core = rule.compiled(self._classes, probs.dtype, self._independent)
+                core = rule.compiled(self._heads, probs.dtype)
                 compiled[probs.dtype] = core
             state, of_path, *_ = core.run(core.start(), time, np.ascontiguousarray(probs))
             for classes in (of_path, core.finish(state)[0]):

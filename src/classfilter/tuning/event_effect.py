@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..events import EventRule
+from ..inputs import Heads
 from ..support.types import Ints
 from .event_cost import StreamRows
 
@@ -88,7 +89,7 @@ class EventEffect(NamedTuple):
 
 
 def confirmation_delay(
-    streams: Sequence[StreamRows], classes: tuple[str, ...], rule: EventRule, independent: bool
+    streams: Sequence[StreamRows], heads: Heads, rule: EventRule
 ) -> tuple[float, float]:
     """Return the median time, and rows, from the end of an event to the row that confirms it.
 
@@ -101,7 +102,7 @@ def confirmation_delay(
         if taken >= DELAY_ROWS:
             break
         taken += len(time)
-        core = rule.compiled(classes, probs.dtype, independent)
+        core = rule.compiled(heads, probs.dtype)
         state, ends, confirmed = core.start(), [], []
         for n, (at, p) in enumerate(zip(time.tolist(), probs, strict=True)):
             state, events = core.update(state, at, p)

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..events import EventRule
+from ..inputs import Heads
 from ..metrics import Spans, by_iou
 from ..support.types import Array, Bools, Floats, Ints
 from .event_cost import StreamRows, round_up
@@ -46,7 +47,7 @@ def costs_to_try(step: float, longest: float) -> list[float]:
 def tally_events(
     streams: Sequence[StreamRows],
     labels: Sequence[Ints],
-    classes: tuple[str, ...],
+    heads: Heads,
     rule: EventRule,
     costs: Sequence[float],
 ) -> EventTally:
@@ -58,26 +59,25 @@ def tally_events(
     ----------
     streams : sequence of StreamRows
         Filtered or smoothed rows.
-    labels : sequence of ndarray (T,), or (T, L) of several labels at once
-        The true class of each row, or whether each label is on; -1 where it is not known.
-    classes : tuple of str
-        The classes, or the labels.
+    labels : sequence of ndarray (T,), or (T, H) of several heads
+        The true class of each row, of a label 1 or 0; -1 where it is not known.
+    heads : Heads
+        What the columns of the rows are.
     rule : EventRule
         With any cost.
     costs : sequence of float
         The costs to compare.
     """
     tally = EventTally(*np.zeros((3, len(streams), len(costs)), np.intp))
-    independent, K = labels[0].ndim == 2, len(classes)
     rules = [replace(rule, change_cost=cost) for cost in costs]
     cores = {
-        kind: [one.compiled(classes, kind, independent) for one in rules]
+        kind: [one.compiled(heads, kind) for one in rules]
         for kind in {rows.probs.dtype for rows in streams}
     }
     for i, ((time, probs), label) in enumerate(zip(streams, labels, strict=True)):
         end, rows = row_ends(time, rule.max_gap), np.ascontiguousarray(probs)
-        known = np.broadcast_to((label if independent else label[:, None]) >= 0, probs.shape)
-        true = [stretches(time, end, on) for on in _is_on(label, K).T]
+        truth = heads.certain(label)
+        known, true = ~np.isnan(truth), [stretches(time, end, on) for on in (truth == 1).T]
         tally.true[i] = sum(len(spans.start) for spans in true)
         for j, core in enumerate(cores[probs.dtype]):
             state, *parts = core.run(core.start(), time, rows)
@@ -119,20 +119,14 @@ def row_ends(time: Floats, max_gap: float | None) -> Floats:
 
 
 def true_events(
-    streams: Sequence[StreamRows], labels: Sequence[Ints], max_gap: float
+    streams: Sequence[StreamRows], labels: Sequence[Ints], heads: Heads, max_gap: float
 ) -> list[Spans]:
     """Return the true events of each stream and class, or label."""
     spans = []
-    for (time, probs), label in zip(streams, labels, strict=True):
+    for (time, _), label in zip(streams, labels, strict=True):
         end = row_ends(time, max_gap)
-        spans += [stretches(time, end, on) for on in _is_on(label, probs.shape[1]).T]
+        spans += [stretches(time, end, on) for on in (heads.certain(label) == 1).T]
     return spans
-
-
-def _is_on(label: Ints, classes: int) -> Bools:
-    """Return whether each class or label (T, K) is true."""
-    on = label == 1 if label.ndim == 2 else label[:, None] == np.arange(classes)
-    return np.asarray(on)
 
 
 def choose_by_labels(tally: EventTally, costs: Sequence[float]) -> CostByLabels:

@@ -179,7 +179,7 @@ def with_event_rule(
         Whether the labels of the recordings may choose.
     """
     suggested = durations is None and not by_labels
-    if suggested and tuned.independent:
+    if suggested and not tuned.heads.is_exclusive:
         return tuned
     if suggested and tuned._calls is None:  # nothing says how many events to expect
         return tuned.with_rule(EventRule())
@@ -194,7 +194,7 @@ def _by_durations(tuned: Tuned, rows: EventRows, durations: EventDurations) -> T
     live, offline = _counts(tuned, rows, rows.rule(durations.longest), durations.shares)
     costs = match_costs(live, offline, durations)
     expected = durations.expected_events(offline.expected_time)
-    if expected < offline.fewest and not tuned.independent:
+    if expected < offline.fewest and tuned.heads.is_exclusive:
         mean = offline.time / offline.fewest
         warnings.warn(
             f"event_duration leads to {expected:.3g} events, but there are {offline.fewest} "
@@ -213,7 +213,7 @@ def _by_labels(tuned: Tuned, rows: EventRows) -> Tuned:
     labels = [rec.label for rec in rows.recordings]
     known = [i for i, label in enumerate(labels) if label is not None and (label >= 0).any()]
     truth = [np.asarray(labels[i]) for i in known]
-    spans = true_events([rows.live[i] for i in known], truth, GAP * rows.step)
+    spans = true_events([rows.live[i] for i in known], truth, tuned.heads, GAP * rows.step)
     lengths = np.concatenate([one.end - one.start for one in spans])
     rule = rows.rule(float(lengths.mean()) if lengths.size else 0.0)
     live, offline = _counts(tuned, rows, rule)
@@ -221,7 +221,7 @@ def _by_labels(tuned: Tuned, rows: EventRows) -> Tuned:
     chosen = []
     for several in (rows.live, rows.offline):
         of_known = [several[i] for i in known]
-        tally = tally_events(of_known, truth, tuned.classes, rule, to_try)
+        tally = tally_events(of_known, truth, tuned.heads, rule, to_try)
         chosen.append(choose_by_labels(tally, to_try))
     costs = MatchedCosts(chosen[0].cost, chosen[1].cost)
     effect = _effect("labels", rows, tuned, live, offline, costs)
@@ -245,7 +245,7 @@ def _counts(
     tuned: Tuned, rows: EventRows, rule: EventRule, shares: dict[str, float] | None = None
 ) -> tuple[EventCounts, EventCounts]:
     """Return the numbers of events, live and offline."""
-    how = tuned.classes, rule, tuned.independent, shares
+    how = tuned.heads, rule, shares
     return EventCounts(rows.live, *how), EventCounts(rows.offline, *how)
 
 
@@ -258,7 +258,7 @@ def _effect(
     costs: MatchedCosts,
 ) -> EventEffect:
     rule = live.rule(costs.live)
-    delay, steps = confirmation_delay(rows.live, tuned.classes, rule, tuned.independent)
+    delay, steps = confirmation_delay(rows.live, tuned.heads, rule)
     return EventEffect(
         chosen_by,
         live=live.total(costs.live),

@@ -1,8 +1,8 @@
-"""Several labels at once: each label is tuned by itself, and those with little data together.
+"""Several heads at once: each is tuned by itself, and labels with little data together.
 
-The lane of a label is a recording of two classes, so each label is an ordinary tuning. The *pooled*
-settings are those of all lanes as streams of one problem, off or on. A label takes them where it
-has too little data of its own.
+The lane of a head is a recording of its classes, so each is an ordinary tuning. The *pooled*
+settings are those of the lanes of all labels as streams of one problem, off or on. A label takes
+them where it has too little data of its own.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..filters import MultiLabelFilter
-from ..inputs import Rows
+from ..filters import MultiLabelFilter, with_classes
+from ..inputs import Heads, Rows
 from ..pipeline import Chain
 from ..support.types import Bools
 from .candidates import RULES
@@ -33,7 +33,7 @@ from .thinning import thin
 MIN_STRETCHES = 15
 """A label that is on, or off, in fewer stretches takes the pooled settings: on simulated labels its
 own were worse below about 7, and better above."""
-OFF_AND_ON = ("off", "on")
+OFF_AND_ON = Heads.exclusive(["off", "on"])
 
 TuneLanes = Callable[[list[Rows]], Tuned]
 """Tunes on recordings of two classes."""
@@ -73,7 +73,8 @@ class LabelTuning:
         labels: bool = False,
     ) -> None:
         self.recordings, self.reference, self._tune_lanes = recordings, reference, tune_lanes
-        self.labels = recordings[0].classes
+        self.heads = recordings[0].heads
+        self.labels = self.heads.names
         self._every, self._by_truth = every, labels
         self._warned: dict[str, list[str]] = {}
         seen = (name for rec in recordings for name in rec.source_names[rec.observed()].tolist())
@@ -82,18 +83,23 @@ class LabelTuning:
     @cached_property
     def pooled(self) -> Tuned:
         """The settings of all labels together."""
-        lanes = [off_and_on(lane) for label in self.labels for lane in self.lanes(label)]
+        labels = [self.labels[h] for h in self.heads.labels]
+        lanes = [off_and_on(lane) for label in labels for lane in self.lanes(label)]
         tuned, texts = self._tune(lanes)
         self._note(texts, "all labels together")
         return tuned
 
     def lanes(self, label: str) -> list[Rows]:
-        """Return the recordings of one label, without the sources that never predict it."""
-        return without_silent([rec.lane(label) for rec in self.recordings])[0]
+        """Return the recordings of one head, without the sources that never predict it."""
+        return without_silent([rec.head(label) for rec in self.recordings])[0]
 
     def choose(self, label: str) -> LabelChoice:
-        """Return the settings of a label."""
+        """Return the settings of a head."""
         lanes = self.lanes(label)
+        if not self._is_label(label):
+            tuned, texts = self._tune(lanes)
+            self._note(texts, repr(label))
+            return LabelChoice(tuned, "")
         why = self._too_little(thin(lanes, self.reference, self._every).recordings)
         if not why:
             tuned, texts = self._tune(lanes)
@@ -194,31 +200,44 @@ class LabelTuning:
     def _parts(self, of_labels: Mapping[str, Chain]) -> dict[str, Any]:
         """Return filter, weights and channels of all labels, as `Chain` takes them.
 
-        Labels with the same settings share a filter, which is faster.
+        Those with the same settings share a filter.
         """
-        fresh = {id(chain): chain.filter() for chain in of_labels.values()}
-        parts: dict[str, Any] = {
-            "filter": MultiLabelFilter(
-                self.labels, {label: fresh[id(chain)] for label, chain in of_labels.items()}
-            )
-        }
-        for what in ("beta", "channel"):
+        of_chain = {id(chain): chain.filter() for chain in of_labels.values()}
+        fresh = {key: with_classes(f, len(f.classes)) for key, f in of_chain.items()}
+        filters = {label: fresh[id(chain)] for label, chain in of_labels.items()}
+        parts: dict[str, Any] = {"filter": MultiLabelFilter(self.heads.layout, filters)}
+        for what, none in (("beta", 1.0), ("channel", None)):
             parts[what] = {
                 source: {
-                    # A source that never predicts a label has the weight that it has for others.
-                    label: getattr(chain if source in chain.sources else self.pooled, what)[source]
+                    label: self._known_of(label, chain, source, what, none)
                     for label, chain in of_labels.items()
                 }
                 for source in self.sources
             }
         return parts
 
+    def _known_of(self, label: str, chain: Chain, source: str, what: str, none: Any) -> Any:
+        """Return the weight or the channel of a source for a head.
+
+        A source that never predicts a label has the weight that it has for others.
+        """
+        if source not in chain.sources:
+            if not self._is_label(label):
+                return none
+            chain = self.pooled
+        return getattr(chain, what)[source]
+
+    def _is_label(self, name: str) -> bool:
+        return self.heads.place(name) in self.heads.labels
+
     def _effect(self, label: str, choice: LabelChoice) -> Effect:
         """Return what the settings of a label do."""
         if not choice.why_pooled and choice.tuned.effect is not None:
             return choice.tuned.effect
         thinned = thin(self.lanes(label), self.reference, self._every).recordings
-        lanes = [off_and_on(lane) for lane in thinned if lane.observed().any()]
+        lanes = [lane for lane in thinned if lane.observed().any()]
+        if self._is_label(label):
+            lanes = [off_and_on(lane) for lane in lanes]
         raw = [last_predictions(lane) for lane in lanes]
         effect, _ = measure_changes(choice.tuned, lanes, raw)
         known = choice.tuned.effect
@@ -262,7 +281,7 @@ class LabelTuning:
 
 def off_and_on(lane: Rows) -> Rows:
     """Return the recording of a label with the classes of the pooled settings."""
-    return replace(lane, classes=OFF_AND_ON)
+    return replace(lane, heads=OFF_AND_ON)
 
 
 def _stretches(on: Bools) -> int:

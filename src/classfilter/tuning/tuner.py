@@ -227,7 +227,7 @@ def tune(
         )
     rate = steps_between_calls(every, budget, policy, step_of(several))
     how = rate, channel, labels, max_changes_per_hour, max_delay
-    if several[0].independent:
+    if not several[0].heads.is_exclusive:
 
         def tune_lanes(lanes: list[Rows]) -> Tuned:
             return _tune_classes(lanes, filter, best, *how)

@@ -1,0 +1,274 @@
+"""Heads: what a row is about. Exclusive classes are one head, each of several labels is one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import compress
+from typing import Any, Self
+
+import numpy as np
+
+from ..errors import ArgumentError
+from ..support.types import Array, Bools, Classes, Floats, Ints
+from ..support.validation import Factorized, factorize, text_names
+
+
+@dataclass(frozen=True)
+class Heads:
+    """The layout of rows: H heads, head h of K_h classes, and the C columns that people see.
+
+    A *label* is a head of two classes, off and on, that shows one column, on. Any other head shows
+    all of its classes.
+
+    Parameters
+    ----------
+    names : tuple of str
+        The heads.
+    columns : tuple of tuples
+        The names of the columns that each head shows.
+    sizes : tuple of int
+        K_h, the number of classes of each head.
+
+    Examples
+    --------
+    >>> heads = Heads(("robin", "activity"), (("robin",), ("walk", "sit", "run")), (2, 3))
+    >>> heads.shown
+    ('robin', 'walk', 'sit', 'run')
+    >>> heads.stacked(np.array([0.25, 0.5, 0.4, 0.1])).tolist()
+    [[0.75, 0.25, 0.0], [0.5, 0.4, 0.1]]
+    """
+
+    names: tuple[str, ...]
+    columns: tuple[tuple[Any, ...], ...]
+    sizes: tuple[int, ...]
+
+    @classmethod
+    def exclusive(cls, classes: Iterable[Any]) -> Self:
+        """Return the one head of classes that exclude each other."""
+        names = tuple(classes)
+        return cls(("class",), (names,), (len(names),))
+
+    @classmethod
+    def of_labels(cls, labels: Iterable[Any]) -> Self:
+        """Return a head for each of several labels."""
+        names = tuple(labels)
+        return cls(tuple(map(str, names)), tuple((name,) for name in names), (2,) * len(names))
+
+    @classmethod
+    def of_classes(cls, heads: Mapping[Any, Classes | None]) -> Self:
+        """Return heads of several classes each, or None for a label.
+
+        The columns of a head are ``"head:class"``.
+        """
+        columns, sizes = [], []
+        for head, classes in heads.items():
+            own: tuple[str, ...] = (str(head),)
+            if classes is not None:
+                own = tuple(f"{head}:{name}" for name in text_names(classes))
+            columns.append(own)
+            sizes.append(max(len(own), 2))
+        return cls(tuple(map(str, heads)), tuple(columns), tuple(sizes))
+
+    @property
+    def width(self) -> int:
+        """K, the largest number of classes of a head."""
+        return max(self.sizes)
+
+    @cached_property
+    def shown(self) -> tuple[Any, ...]:
+        """The names of all columns, those of one head after the other."""
+        return tuple(name for columns in self.columns for name in columns)
+
+    @property
+    def is_exclusive(self) -> bool:
+        """Whether there is one head, which shows all of its classes."""
+        return len(self.names) == 1 and len(self.shown) == self.sizes[0]
+
+    @cached_property
+    def labels(self) -> list[int]:
+        """The heads that are labels."""
+        return [h for h, shown in enumerate(self.columns) if len(shown) < self.sizes[h]]
+
+    def stacked(self, columns: Array) -> Array:
+        """Return columns (..., C) as heads (..., H, K): labels as off and on; padding is 0."""
+        if self.is_exclusive:
+            return columns[..., None, :]
+        stack: Array = np.zeros((*columns.shape[:-1], len(self.names), self.width), columns.dtype)
+        heads, classes = self._places
+        stack[..., heads, classes] = columns
+        stack[..., self.labels, 0] = 1 - stack[..., self.labels, 1]
+        return stack
+
+    def flat(self, stack: Array) -> Array:
+        """Return the columns (..., C) of heads (..., H, K)."""
+        if self.is_exclusive:
+            return stack[..., 0, :]
+        heads, classes = self._places
+        columns: Array = stack[..., heads, classes]
+        return columns
+
+    def certain(self, classes: Ints) -> Floats:
+        """Return the class of each head, (T, H), as columns of 0 and 1; NaN where it is -1.
+
+        Of one head, (T,) is enough.
+        """
+        classes = classes.reshape(len(classes), len(self.names))
+        stack = np.zeros((*classes.shape, self.width))
+        np.put_along_axis(stack, np.maximum(classes, 0)[..., None], 1.0, axis=2)
+        stack[classes < 0] = np.nan
+        return self.flat(stack)
+
+    def for_filter(self, stack: Array) -> Array:
+        """Return rows of heads, (T, H, K), as `run` of a filter takes them: (T, K) of one head."""
+        return stack[:, 0] if self.is_exclusive else stack
+
+    @cached_property
+    def _places(self) -> tuple[Ints, Ints]:
+        """The head and the class of each column."""
+        places = [
+            (h, k)
+            for h, shown in enumerate(self.columns)
+            for k in range(self.sizes[h] - len(shown), self.sizes[h])
+        ]
+        heads, classes = np.array(places, np.intp).T
+        return heads, classes
+
+    @property
+    def fewest(self) -> int:
+        """The least number of columns: one label is enough, but not one class."""
+        return 2 if self.is_exclusive else 1
+
+    @property
+    def noun(self) -> str:
+        """What the columns are."""
+        return "classes" if self.is_exclusive else "labels"
+
+    @property
+    def relation(self) -> str:
+        """How the columns go together, as a sentence about them goes on."""
+        return "exclude each other" if self.is_exclusive else "may be true at once"
+
+    @property
+    def kind(self) -> Heads:
+        """These heads before their columns are known; those of several classes know them."""
+        if self.is_exclusive:
+            return EXCLUSIVE
+        return LABELS if len(self.labels) == len(self.names) else self
+
+    def like(self, columns: Iterable[Any]) -> Self:
+        """Return heads of this kind whose columns have these names, as a table has them."""
+        names = tuple(columns)
+        if self.is_exclusive:
+            return self.exclusive(names)
+        if len(self.labels) == len(self.names):
+            return self.of_labels(names)
+        if set(names) != set(self.shown):
+            rule = f"the heads have {list(self.shown)}"
+            raise ArgumentError("classes", list(names), "names the columns {}", rule)
+        return self
+
+    def place(self, name: Any) -> int:
+        """Return the number of a head, or raise."""
+        if self.is_exclusive:
+            raise ArgumentError("label", name, rule="the classes exclude each other")
+        if str(name) not in self.names:
+            raise ArgumentError("label", name, rule=f"the labels are {list(self.names)}")
+        return self.names.index(str(name))
+
+    def classes_of(self, head: int) -> tuple[str, ...]:
+        """Return the classes of a head; those of a label are not robin, robin."""
+        shown = tuple(map(str, self.columns[head]))
+        return (f"not {shown[0]}", *shown) if head in self.labels else shown
+
+    @property
+    def layout(self) -> list[str] | dict[str, list[str] | None]:
+        """What they are made of: the labels, or the classes of each head, None of a label."""
+        if len(self.labels) == len(self.names):
+            return list(self.names)
+        return {
+            name: None if h in self.labels else [one.removeprefix(f"{name}:") for one in shown]
+            for h, (name, shown) in enumerate(zip(self.names, self.columns, strict=True))
+        }
+
+    @cached_property
+    def spans(self) -> list[slice]:
+        """The columns of each head."""
+        ends = np.cumsum([len(shown) for shown in self.columns]).tolist()
+        return [slice(end - len(shown), end) for end, shown in zip(ends, self.columns, strict=True)]
+
+    @cached_property
+    def groups(self) -> list[tuple[slice | list[int], bool]]:
+        """Columns that are read together, and whether they are labels: all labels, or one head."""
+        of_labels = [self.spans[h].start for h in self.labels]
+        every = len(of_labels) == len(self.shown)
+        labels: list[Any] = [slice(None) if every else of_labels] if of_labels else []
+        heads = [span for h, span in enumerate(self.spans) if h not in self.labels]
+        return [(columns, True) for columns in labels] + [(span, False) for span in heads]
+
+    def names_of(self, columns: slice | list[int]) -> tuple[str, ...]:
+        """Return the names of some columns, as text."""
+        return tuple(map(str, np.array(self.shown, object)[columns]))
+
+    @property
+    def decisions(self) -> list[str]:
+        """The columns of text that results have: the class of each head, and the labels on."""
+        heads = [name for h, name in enumerate(self.names) if h not in self.labels]
+        return heads + (["labels"] if self.labels else [])
+
+    def decide(self, columns: Array) -> list[Factorized]:
+        """Return the text of each of the `decisions`, from the columns of results, (C, T)."""
+        heads = [h for h in range(len(self.names)) if h not in self.labels]
+        found = [
+            Factorized(most_probable(columns[self.spans[h]]), list(map(str, self.columns[h])))
+            for h in heads
+        ]
+        if self.labels:
+            places = [self.spans[h].start for h in self.labels]
+            found.append(labels_on(columns[places] > 0.5, [str(self.shown[i]) for i in places]))
+        return found
+
+    def decided(self, row: Array) -> list[str]:
+        """Return the text of each of the `decisions`, from one row of results, (C,)."""
+        return [str(one.categories[one.codes[0]]) for one in self.decide(row[:, None])]
+
+
+EXCLUSIVE = Heads.exclusive(())
+LABELS = Heads.of_labels(())
+"""Kinds of heads, whose columns are not known yet."""
+
+
+def heads_of(classes: Classes | Mapping[Any, Classes | None] | None, scores: str) -> Heads:
+    """Return the heads of classes as people give them, or a kind of heads where they do not.
+
+    They are names or their number; or, of several heads, a mapping of each to its classes.
+    """
+    if isinstance(classes, Mapping):
+        return Heads.of_classes(classes)
+    kind = LABELS if scores == "independent" else EXCLUSIVE
+    return kind if classes is None else kind.like(text_names(classes, kind.fewest))
+
+
+def labels_on(on: Bools, labels: Sequence[str]) -> Factorized:
+    """Return the labels that are on, (L, T), as a column of text.
+
+    Examples
+    --------
+    >>> labels_on(np.array([[True, False], [True, False]]), ["robin", "wren"])
+    Factorized(codes=array([0, 1]), categories=['robin,wren', ''])
+    """
+    packed = np.packbits(on.T, axis=1)
+    size, whole = packed.shape[1], packed.tobytes()
+    rows = factorize([whole[i : i + size] for i in range(0, len(whole), size)])
+    bits = [np.unpackbits(np.frombuffer(row, np.uint8)) for row in rows.categories]
+    return Factorized(rows.codes, [",".join(compress(labels, row)) for row in bits])
+
+
+def most_probable(columns: Array) -> Array:
+    """Return the class of the largest probability of each column, (K, T); of several, the first."""
+    largest, label = columns[0], np.zeros(columns.shape[1], np.min_scalar_type(len(columns)))
+    for k, p in enumerate(columns[1:], 1):
+        label = np.maximum(label, (p > largest) * label.dtype.type(k))
+        largest = np.maximum(largest, p)
+    return label
