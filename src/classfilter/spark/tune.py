@@ -56,7 +56,7 @@ def tune_frame(
     functions = import_optional("pyspark.sql.functions", extra="spark")
     layout = TableFormat.of(classes, columns, scores).layout(df.columns)
     check_named(layout.columns, "label")
-    used = [name for name in layout.columns if name in _READ or name.startswith("p_")]
+    used = [name for name in layout.columns if name in _READ or name[:2] in ("p_", "y_")]
     rows = df.select(*(column(layout.columns[name]) for name in used))
     time = column(layout.columns["time"])
     if "stream" in layout.columns:
