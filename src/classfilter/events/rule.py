@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from datetime import timedelta
 from typing import Any
 
 import numpy as np
@@ -85,8 +84,6 @@ def _in_order(parts: list[Columns]) -> Columns:
     return tuple(column[order] for column in columns)
 
 
-Duration = float | str | timedelta
-"""A number in the unit of the times, text such as "30s", or a timedelta."""
 EVIDENCE = ("time", "log")
 FLOOR = 1e-3
 """The smallest probability that `evidence="log"` takes the logarithm of."""

@@ -8,9 +8,9 @@ from typing import Any
 from pyspark.sql import Row
 from pyspark.sql.streaming import StatefulProcessorHandle
 
-from ..engine import Engine, event_of
-from ..events import Event, microseconds
-from .events import classes_in_order
+from ..engine import Engine
+from ..events import Event, event_of, microseconds
+from .events import NO_CLASS, classes_in_order
 from .processor import StreamProcessor
 from .schema import FrameFormat
 
@@ -68,7 +68,7 @@ class EventProcessor(StreamProcessor):
 
     def _refused_row(self, row: Row, status: str, error: str) -> Row:
         stream = row[self._at[self._form.layout.columns["stream"]]]
-        event = Event(stream, None, row[self._time], None)  # type: ignore[arg-type]
+        event = event_of(stream, NO_CLASS, 0, row[self._time], None, None)
         return self._row(event, status, error)
 
     def _counted(self, taken: int) -> list[Row]:

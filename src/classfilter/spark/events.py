@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..engine import Engine, Rule, chain_and_rule, event_of
-from ..events import Event, Events
+from ..engine import Engine, Rule, chain_and_rule
+from ..events import Event, Events, event_of
 from ..filters import Filter
 from ..pipeline import Chain, Channels
 from ..support.imports import import_optional
@@ -105,6 +105,10 @@ def classes_in_order(form: FrameFormat) -> tuple[str, ...]:
     return tuple(form.classes[k] for k in class_order(form.chain, form.classes))
 
 
+NO_CLASS: Any = (None,)
+"""The class of a row that was rejected."""
+
+
 class ComesOut(NamedTuple):
     """A row of the result: an event, or a row that was refused; its status, and why."""
 
@@ -138,7 +142,7 @@ class _Events:
         for i in np.flatnonzero(~checked.valid).tolist():
             stream = table[columns["stream"]][i].as_py() if "stream" in columns else None
             time = seconds_if_any(table[columns["time"]][i].as_py(), self._form.table.unit)
-            event = Event(stream, None, time, None)  # type: ignore[arg-type]
+            event = event_of(stream, NO_CLASS, 0, time, None, None)  # type: ignore[arg-type]
             yield ComesOut(event, "invalid", checked.errors[i])
 
     def _table(self, rows: list[ComesOut], checked: CheckedRows) -> list[Any]:

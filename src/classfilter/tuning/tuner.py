@@ -20,10 +20,10 @@ import numpy as np
 
 from ..engine import expected
 from ..errors import names_keywords
-from ..events import Duration
 from ..inputs import Rows, at_reliability
 from ..pipeline import Channel
 from ..policy import Policy
+from ..support.types import Duration
 from .candidates import Candidate, Runner, rule
 from .criterion import by_labels, by_target, future_target, later_target, target_after_next
 from .effect import Effect, Effects, require_seconds
