@@ -394,7 +394,7 @@ def about(
                 problem = problem.replace("is {}", "is not given", 1)
             error = error.replaced(argument=name, problem=problem, entry=None)
             path = None
-        text = error.text(words=words or _REMEDIES)
+        text = error.text(words=words or TYPED)
     return text if path is None or str(path) in text else f"{path}: {text}"
 
 
@@ -428,48 +428,5 @@ _OPTIONS = {
 }
 """How arguments of functions are given as options."""
 
-_REMEDIES = {
-    Remedy.SOFTMAX: "logits need --scores logits",
-    Remedy.BOOLEAN: Remedy.BOOLEAN.value,
-    Remedy.NORMALISE: "if one class is true at a time, normalise it (logits need --scores logits, "
-    "percentages --scores percent); if several may be true at once, or none, give --scores "
-    "independent",
-    Remedy.ONE_SCORE: "if it is one score by itself, give --scores independent",
-    Remedy.SORT: "put the rows in order of time, or give --sort",
-    Remedy.OR_SORT: "if they are of one stream, put the rows in order of time, or give --sort",
-    Remedy.IF_STREAMS: "if the rows are of several streams, name the column: "
-    "--columns stream=COLUMN",
-    Remedy.WHICH_STREAMS: "is there a column that tells the streams apart? Name it: "
-    "--columns stream=COLUMN",
-    Remedy.TIME_FORMAT: 'say how they are written: --time-format "%d.%m.%Y %H:%M:%S"',
-    Remedy.OR_SOURCES: "if it has the classifiers of one stream: --columns source=COLUMN",
-    Remedy.IF_LOGITS: "if these are logits, give --scores logits",
-    Remedy.IF_PERCENT: "for percentages, give --scores percent",
-    Remedy.PERCENT_SIGN: "leave out the sign %, and give --scores percent",
-    Remedy.LOOK_LIKE_PERCENT: "these look like percentages: give --scores percent",
-    Remedy.IF_NOT_CLASSES: "if not all are, give --classes NAMES",
-    Remedy.GIVE_CLASSES: "give the classes: --classes NAMES",
-    Remedy.CLASSES_IN_ORDER: "give the names in the order of the numbers: --classes NAMES",
-    Remedy.COLUMN_FOR_NAME: "give the name in the table for a name here: --columns time=ts",
-    Remedy.UNIT_MS: "give --unit ms, or --unit s if the numbers are right as they are",
-    Remedy.UNIT_US: "give --unit us, or --unit s if the numbers are right as they are",
-    Remedy.UNIT_NS: "give --unit ns, or --unit s if the numbers are right as they are",
-    Remedy.HALF_LIFE: "give a half-life in seconds, as the times are",
-    Remedy.HALF_LIFE_OR_UNIT: "give a half-life in the unit of the times, or their unit: --unit ms",
-    Remedy.NAME_TIME: "name it, --columns time=COLUMN",
-    Remedy.NAME_STREAM: "name it, --columns stream=COLUMN; or rename it",
-    Remedy.NAME_SOURCE: "name it, --columns source=COLUMN; or rename it",
-    Remedy.NAME_LABEL: "name it, --columns label=COLUMN; or rename it",
-    Remedy.NAME_PREDICTION: "name it, --columns prediction=COLUMN; or rename it",
-    Remedy.NAME_CONFIDENCE: "name it, --columns confidence=COLUMN; or rename it",
-    Remedy.NAME_PROBS: "name them, --columns p_walk=COLUMN or --columns prediction=COLUMN",
-    Remedy.NAME_PROBS_OR_CLASSES: "name them, --columns p_walk=COLUMN or --columns "
-    "prediction=COLUMN; or, where the columns are named as the classes, give --classes walk,...",
-    Remedy.EVENT_FORMAT: "give one of these suffixes, or .selections.txt for raven",
-    Remedy.SECOND_0: "give the date of second 0, such as --start 2024-05-01T22:00:00+02:00, or "
-    "write CSV or JSON",
-    Remedy.SEPARATOR: "say which with it",
-    Remedy.ONLY_PREDICTION: "to read the classes alone, give --columns prediction=prediction",
-    Remedy.WHICH_PREDICTION: "say which: --columns prediction=prediction, or --columns p_walk=walk",
-}
+TYPED = {remedy: remedy.typed for remedy in Remedy}
 """What to do, with options in place of arguments."""

@@ -15,8 +15,8 @@ from ..support.atomic import check_not_input
 from ..support.standard import require_open
 from .events import RuleOptions, rule_options
 from .options import (
-    _REMEDIES,
     FILE,
+    TYPED,
     Settings,
     about,
     check_classes,
@@ -153,7 +153,7 @@ def stream(
             columns=form.columns,
             scores=form.scores,
             unit=form.unit,
-            words=_REMEDIES,
+            words=TYPED,
             line_number=line_number,
             events=events,
             lag=lag,
