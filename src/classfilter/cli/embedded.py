@@ -52,8 +52,7 @@ def export(config: Path, out: Path, as_json: bool, tick: str, step: str | None) 
         with warnings_as_lines(config):
             written = run(load(config), out, config.name, tick=tick, step=step)
     except ValueError as error:
-        given = {"tick": "--tick", "step": "--step"}  # the rest is in the file
-        raise ValueError(about(config, error, options=given)) from error
+        raise ValueError(about(config, error)) from error
     click.echo(f"{out}: {len(written)} files; make -C {out} test compares bits")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import wraps
 from pathlib import Path
@@ -16,7 +16,7 @@ import click
 from ..inputs import SEPARATORS, TableInput, file_suffix, kind_of
 from ..support.atomic import atomic_write, check_folder, check_not_input
 from ..support.standard import require_open
-from .options import FILE
+from .options import FILE, Command, options
 
 STANDARD = Path("-")
 KINDS = ("csv", "tsv", "parquet", "ndjson")
@@ -119,7 +119,7 @@ def _suffix(path: Path, kind: str | None) -> str:
         return f".{kind}"
 
 
-def input_options(command: Callable[..., None]) -> Callable[..., None]:
+def input_options(command: Command) -> Command:
     """Add the argument IN and the options that say how it is written; it gets an `Input`."""
 
     @wraps(command)
@@ -134,14 +134,8 @@ def input_options(command: Callable[..., None]) -> Callable[..., None]:
         table = Input(path, kind, names.get(separator, separator))
         command(*settings, table=table, **arguments)
 
-    decorated: Callable[..., None] = with_input
-    for option in (
-        click.option(
-            "--separator",
-            metavar="CHARACTER",
-            help="The separator of a CSV file: comma, semicolon, tab or bar; by default it is "
-            "found in the header.",
-        ),
+    return options(
+        click.argument("table", metavar="IN", type=FILE),
         click.option(
             "--format",
             "file_kind",
@@ -149,7 +143,10 @@ def input_options(command: Callable[..., None]) -> Callable[..., None]:
             help="The format of IN, if it is standard input (-) or has no known suffix; in filter, "
             "of OUT too. CSV by default.",
         ),
-        click.argument("table", metavar="IN", type=FILE),
-    ):
-        decorated = option(decorated)
-    return decorated
+        click.option(
+            "--separator",
+            metavar="CHARACTER",
+            help="The separator of a CSV file: comma, semicolon, tab or bar; by default it is "
+            "found in the header.",
+        ),
+    )(with_input)

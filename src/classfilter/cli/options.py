@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
 import click
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
 from ..errors import ArgumentError, Remedy
 from ..filters import DirichletFilter, MultiLabelFilter
@@ -31,6 +33,19 @@ from ..inputs import duration as parse_duration
 from ..pipeline import Chain, load
 from ..support.types import Weights
 from ..support.validation import class_order, text_names
+
+Command = Callable[..., None]
+
+
+def options(*decorators: Callable[[Any], Any]) -> Callable[[Command], Command]:
+    """Return a decorator that adds options, in the order of the help text."""
+
+    def decorate(command: Command) -> Command:
+        for option in reversed(decorators):
+            command = option(command)
+        return command
+
+    return decorate
 
 
 def example(*lines: str) -> str:
@@ -110,7 +125,7 @@ def check_names(texts: tuple[str, ...], value: str, name: str) -> None:
         raise click.BadParameter(f"a {value} for all and others are given; name every {name}")
 
 
-def filter_options(command: Callable[..., None]) -> Callable[..., None]:
+def filter_options(command: Command) -> Command:
     """Add the options that make a filter to a command; it gets them as `Settings`."""
 
     @wraps(command)
@@ -123,33 +138,7 @@ def filter_options(command: Callable[..., None]) -> Callable[..., None]:
         settings = _settings(heads=heads_of(None, arguments["scores"]), **given)
         command(settings._replace(tuning=tuning), **arguments)
 
-    decorated: Callable[..., None] = with_settings
-    for option in (
-        click.option("--floor", type=float, help="Smallest probability; 0.001 by default."),
-        click.option(
-            "--estimate",
-            type=click.Choice(["mode", "mean"]),
-            help="By default the mode.",
-        ),
-        click.option("--gamma", type=float, help="Decay per time unit; 0.9 by default."),
-        click.option(
-            "--half-life",
-            callback=duration,
-            metavar="DURATION",
-            help="The half-life, instead of --gamma: 60s or 5m, where times are dates or in "
-            "seconds; a number alone is in the unit of the times.",
-        ),
-        click.option(
-            "--beta",
-            callback=_weights,
-            multiple=True,
-            metavar="[SOURCE=]WEIGHT",
-            help="The weight of a source, 0 to 1: weak=0.1. A number alone is for all. Repeatable.",
-        ),
-        click.option("--config", type=FILE, help="A TOML file with the filter and the weights."),
-    ):
-        decorated = option(decorated)
-    return decorated
+    return SETTINGS(with_settings)
 
 
 def _settings(config: Path | None, beta: Weights | None, heads: Heads, **options: Any) -> Settings:
@@ -247,6 +236,17 @@ def _durations(
     return by_class.get("") or by_class or None
 
 
+SORT = click.option("--sort", is_flag=True, help="Accept rows in any order; holds all in memory.")
+QUIET = click.option("--quiet", is_flag=True, help="Neither progress nor summary.")
+SMOOTHING = options(
+    click.option("--smooth", is_flag=True, help="Use all later rows too, after the fact."),
+    click.option(
+        "--lag",
+        type=click.IntRange(0),
+        metavar="ROWS",
+        help="Use only this many later rows of a stream.",
+    ),
+)
 REFERENCE = click.option(
     "--reference", help="The best source, to tune by; by default the one observed least often."
 )
@@ -258,11 +258,58 @@ EVENT_DURATION = click.option(
     help="How long an event usually lasts: 15min; tunes the filter, and the rule for events. Once "
     "for all classes, or repeated for each: walk=10min.",
 )
-CLASSES = click.option(
-    "--classes",
-    callback=_classes,
-    metavar="NAMES",
-    help="The classes, with commas between them; by default those of the data.",
+SETTINGS = options(
+    click.option("--config", type=FILE, help="A TOML file with the filter and the weights."),
+    click.option(
+        "--beta",
+        callback=_weights,
+        multiple=True,
+        metavar="[SOURCE=]WEIGHT",
+        help="The weight of a source, 0 to 1: weak=0.1. A number alone is for all. Repeatable.",
+    ),
+    click.option(
+        "--half-life",
+        callback=duration,
+        metavar="DURATION",
+        help="The half-life, instead of --gamma: 60s or 5m, where times are dates or in seconds; "
+        "a number alone is in the unit of the times.",
+    ),
+    click.option("--gamma", type=float, help="Decay per time unit; 0.9 by default."),
+    click.option("--estimate", type=click.Choice(["mode", "mean"]), help="By default the mode."),
+    click.option("--floor", type=float, help="Smallest probability; 0.001 by default."),
+)
+FORMAT = options(
+    click.option(
+        "--classes",
+        callback=_classes,
+        metavar="NAMES",
+        help="The classes, with commas between them; by default those of the data.",
+    ),
+    click.option(
+        "--columns",
+        callback=_columns,
+        multiple=True,
+        metavar="NAME=COLUMN",
+        help="The column of IN for time, stream, ..., p_<class>: time=ts. Repeatable.",
+    ),
+    click.option(
+        "--scores",
+        type=click.Choice(SCORES),
+        default=SCORES[0],
+        show_default=True,
+        help="What the numbers of p_<class> and confidence are; independent, where several classes "
+        "may be true at once, or none.",
+    ),
+    click.option(
+        "--time-format",
+        metavar="FORMAT",
+        help='How dates in text are written, such as "%d.%m.%Y %H:%M:%S"; by default ISO 8601.',
+    ),
+    click.option(
+        "--unit",
+        type=click.Choice(list(PER_SECOND)),
+        help="The unit of times that are numbers; by default they are not converted.",
+    ),
 )
 
 
@@ -270,7 +317,7 @@ READING = ("classes", "columns", "scores", "unit", "time_format")
 """The options of reading, as those of `rows`."""
 
 
-def table_options(command: Callable[..., None]) -> Callable[..., None]:
+def table_options(command: Command) -> Command:
     """Add the options that say how a table is written; the command gets a `TableFormat`."""
 
     @wraps(command)
@@ -288,37 +335,7 @@ def table_options(command: Callable[..., None]) -> Callable[..., None]:
             raise ValueError(about(None, error)) from error
         command(*settings, form=form, **arguments)
 
-    decorated: Callable[..., None] = with_format
-    for option in (
-        click.option(
-            "--unit",
-            type=click.Choice(list(PER_SECOND)),
-            help="The unit of times that are numbers; by default they are not converted.",
-        ),
-        click.option(
-            "--time-format",
-            metavar="FORMAT",
-            help='How dates in text are written, such as "%d.%m.%Y %H:%M:%S"; by default ISO 8601.',
-        ),
-        click.option(
-            "--scores",
-            type=click.Choice(SCORES),
-            default=SCORES[0],
-            show_default=True,
-            help="What the numbers of p_<class> and confidence are; independent, where several "
-            "classes may be true at once, or none.",
-        ),
-        click.option(
-            "--columns",
-            callback=_columns,
-            multiple=True,
-            metavar="NAME=COLUMN",
-            help="The column of IN for time, stream, ..., p_<class>: time=ts. Repeatable.",
-        ),
-        CLASSES,
-    ):
-        decorated = option(decorated)
-    return decorated
+    return FORMAT(with_format)
 
 
 _BOLD = ("\x1b[1m", "\x1b[0m")
@@ -350,6 +367,26 @@ def check_smoothing(smooth: bool, lag: int | None) -> None:
         )
 
 
+@contextmanager
+def progress_bar(
+    quiet: bool, name: str, total: Callable[[], float | None] = lambda: 1.0
+) -> Iterator[Callable[[float], None]]:
+    """Show a progress bar on a terminal; `total` is what is done at its end."""
+    console = Console(stderr=True, quiet=quiet)
+    bar = Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TaskProgressColumn(),
+        TimeRemainingColumn(),
+        console=console,
+        transient=True,
+        disable=quiet or not console.is_terminal,
+    )
+    with bar:
+        task = bar.add_task(name, total=None if bar.disable else total())
+        yield lambda done: bar.update(task, completed=done)
+
+
 def end(message: str, code: int = 1) -> NoReturn:
     """Print the reason in one line, and exit."""
     sys.stderr.write(f"classfilter: {printable(' '.join(message.split()))}\n")
@@ -374,19 +411,15 @@ def warnings_as_lines(path: Path | str) -> Iterator[None]:
 
 
 def about(
-    path: Path | str | None,
-    error: Exception,
-    words: Mapping[Remedy, str] | None = None,
-    options: Mapping[str, str] | None = None,
+    path: Path | str | None, error: Exception, words: Mapping[Remedy, str] | None = None
 ) -> str:
     """Return an error's message in words of the command line, with the file's name before it.
 
-    `words` are remedies in words of the command itself, `options` the arguments that it has.
+    `words` are remedies in words of the command itself.
     """
     text = str(error)
     if isinstance(error, ArgumentError):
-        known = _OPTIONS if options is None else options
-        option = known.get(error.argument) if error.row is None else None
+        option = _typed_option(error.argument) if error.row is None else None
         if option is not None:
             name = option if error.entry is None else f"{option} {error.entry}"
             problem = error.problem
@@ -398,35 +431,20 @@ def about(
     return text if path is None or str(path) in text else f"{path}: {text}"
 
 
-_OPTIONS = {
-    "beta": "--beta",
-    "bias": "--bias",
-    "change_cost": "--change-cost",
-    "columns": "--columns",
-    "floor": "--floor",
-    "gamma": "--gamma",
-    "half_life": "--half-life",
-    "ignore": "--ignore",
-    "leave_cost": "--leave-cost",
-    "max_changes_per_hour": "--max-changes",
-    "max_delay": "--max-delay",
-    "event_duration": "--event-duration",
-    "max_duration": "--max-duration",
-    "max_gap": "--max-gap",
-    "merge_gap": "--merge-gap",
-    "min_duration": "--min-duration",
-    "min_probability": "--min-probability",
-    "pad": "--pad",
-    "path": "-o",
-    "reference": "--reference",
-    "separator": "--separator",
-    "shift": "--shift",
-    "start": "--start",
-    "zone": "--zone",
-    "--from": "--from",
-    "--to": "--to",
-}
-"""How arguments of functions are given as options."""
+NOT_OPTIONS = ("classes", "labels", "lag", "filter", "scores", "unit")
+"""Arguments that are not what the option of their name has: errors about them are about a file."""
+
+
+def _typed_option(argument: str) -> str | None:
+    """Return the option of the command that an argument is given as."""
+    if argument.startswith("-"):
+        return argument
+    context = click.get_current_context(silent=True)
+    given = () if context is None or argument in NOT_OPTIONS else context.command.params
+    name = {"path": "out"}.get(argument, argument)
+    options = [p.opts[0] for p in given if isinstance(p, click.Option) and p.name == name]
+    return options[0] if options else None
+
 
 TYPED = {remedy: remedy.typed for remedy in Remedy}
 """What to do, with options in place of arguments."""

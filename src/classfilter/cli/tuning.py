@@ -13,8 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from ..inputs import (
     SUFFIXES,
@@ -33,20 +31,20 @@ from .options import (
     EVENT_DURATION,
     FILE,
     PICTURES,
+    QUIET,
     REFERENCE,
+    SORT,
     Settings,
     about,
     check_classes,
     duration,
     example,
     printable,
+    progress_bar,
     require_one,
     table_options,
     warnings_as_lines,
 )
-
-SORT = click.option("--sort", is_flag=True, help="Accept rows in any order of time.")
-QUIET = click.option("--quiet", is_flag=True, help="No progress.")
 
 
 def _duration_text(ctx: click.Context, param: click.Parameter, text: str | None) -> str | None:
@@ -63,7 +61,6 @@ def _duration_text(ctx: click.Context, param: click.Parameter, text: str | None)
 @click.option("-o", "--out", type=FILE, required=True, help="Where to write the filter: TOML.")
 @click.option(
     "--filter",
-    "kind",
     type=click.Choice(["auto", "sticky", "dirichlet"]),
     default="auto",
     show_default=True,
@@ -78,6 +75,7 @@ def _duration_text(ctx: click.Context, param: click.Parameter, text: str | None)
 @click.option("--labels", is_flag=True, help="Choose by the column label.")
 @click.option(
     "--max-changes",
+    "max_changes_per_hour",
     type=click.FloatRange(min=0),
     help="A limit: at most this many changes of class an hour.",
 )
@@ -96,17 +94,11 @@ def _duration_text(ctx: click.Context, param: click.Parameter, text: str | None)
 def tune(
     table: Input,
     out: Path,
-    kind: str,
-    reference: str | None,
-    every: int | None,
-    labels: bool,
-    max_changes: float | None,
-    max_delay: str | None,
-    event_duration: str | dict[str, str] | None,
     explain: bool,
     sort: bool,
     quiet: bool,
     form: TableFormat,
+    **settings: Any,
 ) -> None:
     """Find a filter, the weights of all sources and their channels, without labels.
 
@@ -120,17 +112,7 @@ def tune(
     file_suffix(out, (".toml",))
     check_out(out, table)
     with _work_on(table, form, sort, quiet) as (streams, progress):
-        tuned = run(
-            streams,
-            kind,  # type: ignore[arg-type]
-            reference,
-            every=every,
-            labels=labels,
-            max_changes_per_hour=max_changes,
-            max_delay=max_delay,
-            event_duration=event_duration,
-            progress=progress,
-        )
+        tuned = run(streams, **settings, progress=progress)
     tuned.save(out)
     command = "filter" if tuned.rule is None else "events"
     config, source = shlex.quote(str(out)), shlex.quote(str(table.path))
@@ -202,11 +184,10 @@ def report(
     table: Input,
     out: Path,
     config: Path | None,
-    reference: str | None,
-    event_duration: str | dict[str, str] | None,
     sort: bool,
     quiet: bool,
     form: TableFormat,
+    **wanted: Any,
 ) -> None:
     """Write one HTML file about a file: what the streams are, and what filters make of them.
 
@@ -217,13 +198,13 @@ def report(
     from ..report import report as run
     from ..tuning import tune as tune_streams
 
-    require_one({"config": config}, {"event_duration": event_duration})
+    reference = wanted["reference"]
+    require_one({"config": config}, {"event_duration": wanted["event_duration"]})
     file_suffix(out, (".html",))
     check_out(out, table, config)
     tuned, form = _settings(config, form)
     with _work_on(table, form, sort, quiet) as (streams, progress):
         if tuned is None:
-            wanted: Any = {"reference": reference, "event_duration": event_duration}
             tuned = tune_streams(streams, **wanted, progress=lambda done: progress(TUNED * done))
         else:
             _require_sources(config, tuned, reference, table, streams)
@@ -301,27 +282,10 @@ def _work_on(
     table: Input, form: TableFormat, sort: bool, quiet: bool
 ) -> Iterator[tuple[dict[Any, Rows], Callable[[float], None]]]:
     """Give a file's streams and a progress bar; warnings and errors become lines about the file."""
-    console = Console(stderr=True, quiet=quiet)
     try:
-        with warnings_as_lines(table.name), _bar(console, table.path.name) as progress:
+        with warnings_as_lines(table.name), progress_bar(quiet, table.path.name) as progress:
             with table.open() as source:
                 streams = read_streams(source, form, sort)[1]
             yield streams, progress
     except ValueError as error:
         raise ValueError(about(table.name, error)) from error
-
-
-@contextmanager
-def _bar(console: Console, name: str) -> Iterator[Callable[[float], None]]:
-    """Show a progress bar on a terminal."""
-    bar = Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TimeRemainingColumn(),
-        console=console,
-        transient=True,
-        disable=console.quiet or not console.is_terminal,
-    )
-    with bar:
-        task = bar.add_task(name, total=1.0)
-        yield lambda done: bar.update(task, completed=done)
