@@ -10,6 +10,9 @@ import numpy as np
 
 from ..inputs import Heads
 
+LAYOUT = ("classes", "scores", "heads")
+"""The settings that say what the columns are: those of a smoother are those of its chain."""
+
 
 def from_builtin(value: Any, pattern: Any) -> Any:
     """Return the state that `to_builtin` converted, with the types of another state, `pattern`."""

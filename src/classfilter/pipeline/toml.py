@@ -29,7 +29,7 @@ from ..support.types import is_number
 from ..support.validation import check_weight
 from .channel import Channel
 from .pipeline import Chain
-from .smoother import OF_ROWS, overlaid
+from .settings import LAYOUT
 
 _FILTERS = (
     DirichletFilter,
@@ -47,6 +47,7 @@ name, and keeps the options in ``_options``."""
 POLICIES: dict[str, Callable[..., Policy]] = {"periodic": Periodic, "adaptive": Adaptive}
 """The name in a file of each policy class, which keeps its options in ``_options`` too."""
 
+OF_ROWS = ("filter", "options", "beta", "channel")
 _KEYS = ("classes", "scores", "filter")
 _SECTIONS = (
     "heads",
@@ -154,21 +155,15 @@ def _chain(content: dict[str, Any], title: str = "") -> Chain:
 
 
 def _smoother(content: Mapping[str, Any], chain: Chain) -> Chain:
-    """Return the smoother of settings, which are those of the chain but for what differs."""
+    """Return the smoother of settings; it has the classes and the heads of the chain."""
     section, allowed = content["smoother"], [*OF_ROWS, "events"]
     if not chain.heads.is_exclusive:
         allowed.append("labels")
     for key in section:
         if key not in allowed:
             raise ValueError(f"unknown key smoother.{key}; [smoother] has {', '.join(allowed)}")
-    labels = section.get("labels", {})
-    if not isinstance(labels, dict):
-        raise ValueError(f"smoother.labels is {labels!r}; it must be a section, [smoother.labels]")
-    names = list(chain.heads.names)
-    for name in labels:
-        if name not in names:
-            raise ValueError(f"unknown key smoother.labels.{name}; the labels are {names}")
-    return _chain(overlaid(chain, section), "smoother.")
+    layout = {name: content[name] for name in LAYOUT if name in content}
+    return _chain({**layout, **section}, "smoother.")
 
 
 def _of_rows(
@@ -209,7 +204,7 @@ def _of_heads(
     if set(sections) != set(names):
         there = list(sections)
         raise ValueError(
-            f"labels has sections for {there}, but classes is {classes}; give one each"
+            f"{title}labels has sections for {there}, but classes is {classes}; give one each"
         )
     heads: dict[str, tuple[Filter, Any, dict[str, Any]]] = {}
     filters: dict[str, Filter] = {}
