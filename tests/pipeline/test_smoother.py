@@ -176,11 +176,11 @@ def test_each_label_has_a_smoother_of_its_own(tmp_path: Path) -> None:
     only = cf.Chain(cf.MultiLabelFilter(labels, quick), smoother=several(0.99, 0.9))
     only.save(tmp_path / "birds.toml")
     text = (tmp_path / "birds.toml").read_text()
-    assert section(text) == "[smoother.labels.robin.options]\nstay = 0.99"
+    assert "[smoother.labels.robin.options]\nstay = 0.99" in section(text)
     with pytest.raises(ValueError, match=r"smoother\.labels\.robin\.options\.stay is 3"):
         parse(text.replace("0.99", "3"))
-    with pytest.raises(ValueError, match=r"unknown key smoother\.labels\.owl"):
-        parse(text.replace("labels.robin", "labels.owl"))
+    with pytest.raises(ValueError, match=r"smoother\.labels has sections for \['owl', 'wren'\]"):
+        parse(text.replace("smoother.labels.robin", "smoother.labels.owl"))
 
 
 def test_smoothed_rows_have_the_rule_of_the_smoother(tmp_path: Path, run: Run) -> None:
