@@ -67,14 +67,15 @@ class Row:
         By the keys of `TITLES`. Of several labels at once they are averages: macro-F1, average
         precision and how well the future fits are means over labels, the others are of all labels
         together. Average precision has no interval.
-    by_label : dict of str to dict of str to float
-        Of several labels at once, the measures of each: the same, with F1 in place of its averages.
+    by_head : dict of str to dict of str to float
+        Of several heads, such as labels, the measures of each: the same, with F1 in place of its
+        averages.
     """
 
     name: str
     smoothed: bool
     measures: dict[str, Measure]
-    by_label: dict[str, dict[str, float]] = field(default_factory=dict, repr=False)
+    by_head: dict[str, dict[str, float]] = field(default_factory=dict, repr=False)
 
 
 @dataclass(frozen=True)
@@ -125,12 +126,12 @@ class Comparison:
         texts = [_text(measure, row.measures[measure], intervals) for row in self.rows]
         return [(text, value in best) for text, value in zip(texts, values, strict=True)]
 
-    def to_table(self, kind: str = "polars", *, by_label: bool = False) -> Any:
+    def to_table(self, kind: str = "polars", *, by_head: bool = False) -> Any:
         """Return the comparison as a dataframe of ``"polars"``, ``"pandas"`` or ``"pyarrow"``.
 
-        `by_label` gives the measures of each label, where there are several at once.
+        `by_head` gives the measures of each label, or each head, where there are several.
         """
-        if by_label:
+        if by_head:
             return self._label_table(kind)
         columns: dict[str, list[Any]] = {
             "method": [row.name for row in self.rows],
@@ -145,15 +146,15 @@ class Comparison:
     def _label_table(self, kind: str) -> Any:
         if not self.labels:
             rule = "the classes exclude each other"
-            raise ArgumentError("by_label", True, rule=rule, remedy="leave it out")
+            raise ArgumentError("by_head", True, rule=rule, remedy="leave it out")
         cells = [(row, label) for row in self.rows for label in self.labels]
         columns: dict[str, list[Any]] = {
             "method": [row.name for row, _ in cells],
             "smoothed": [float(row.smoothed) for row, _ in cells],
             "label": [label for _, label in cells],
         }
-        for key in self.rows[0].by_label[self.labels[0]]:
-            columns[key] = [row.by_label[label][key] for row, label in cells]
+        for key in self.rows[0].by_head[self.labels[0]]:
+            columns[key] = [row.by_head[label][key] for row, label in cells]
         return new_table(columns, kind, text=("method", "label"))
 
     def __str__(self) -> str:

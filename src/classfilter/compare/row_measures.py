@@ -219,7 +219,7 @@ def measured(
     whole = measures(parts, sets, values)
     if heads.is_exclusive:
         return Row(name, smoothed, {key: whole[key] for key in EXCLUSIVE if key in whole})
-    every, by_label = np.arange(len(parts))[None], {}
+    every, by_head = np.arange(len(parts))[None], {}
     for h, label in enumerate(heads.names):
         places = {"found": heads.spans[h], "occurs": heads.spans[h]}
         columns = {
@@ -231,11 +231,11 @@ def measured(
             del of_head["micro_f1"]
             of_head["f1"] = of_head.pop("macro_f1")
             of_head["average_precision"] = _average_precision(streams, probs, heads.spans[h])
-        by_label[label] = {key: of_head[key] for key in SEVERAL if key in of_head}
+        by_head[label] = {key: of_head[key] for key in SEVERAL if key in of_head}
     if "macro_f1" in whole:
-        mean = mean_of_known(of_head["average_precision"] for of_head in by_label.values())
+        mean = mean_of_known(of_head["average_precision"] for of_head in by_head.values())
         whole["average_precision"] = Measure(mean, float("nan"), float("nan"))
-    return Row(name, smoothed, {key: whole[key] for key in SEVERAL if key in whole}, by_label)
+    return Row(name, smoothed, {key: whole[key] for key in SEVERAL if key in whole}, by_head)
 
 
 def _average_precision(streams: Sequence[Rows], probs: Sequence[Array], columns: slice) -> float:
