@@ -229,8 +229,6 @@ def test_other_methods_and_what_is_refused() -> None:
         ValueError, match=r"events is True; .* one label: compare\(rows.head\(label\), events=True"
     ):
         cf.compare(days, "strong", events=True)
-    with pytest.raises(ValueError, match=r"recordings has 1 labels at once; .* of each label"):
-        cf.Channel.between(days, "weak", "strong")
     of_head = cf.compare([rec.head("bird0") for rec in days], "strong")
     with pytest.raises(ValueError, match="by_head is True; the classes exclude each other"):
         of_head.to_table(by_head=True)

@@ -112,12 +112,8 @@ def _of_heads(heads: Heads, make: Callable[[Any], Any]) -> Any:
     if heads.is_exclusive:
         return make(heads.shown)
     by_size = {size: make(size) for size in heads.sizes}  # equal ones are one, which is faster
-    layout = {
-        name: None if h in heads.labels else [str(one).removeprefix(f"{name}:") for one in shown]
-        for h, (name, shown) in enumerate(zip(heads.names, heads.columns, strict=True))
-    }
     filters = {name: by_size[size] for name, size in zip(heads.names, heads.sizes, strict=True)}
-    return MultiLabelFilter(layout, filters)
+    return MultiLabelFilter(heads.layout, filters)
 
 
 def _over_one_half(raw: Method) -> Method:

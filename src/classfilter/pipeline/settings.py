@@ -8,8 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from ..inputs import Heads
-
 LAYOUT = ("classes", "scores", "heads")
 """The settings that say what the columns are: those of a smoother are those of its chain."""
 
@@ -51,10 +49,10 @@ def settings_of_rows(chain: Any) -> dict[str, Any]:
     if not chain.heads.is_exclusive:
         heads = {name: settings_of_rows(chain.head(name)) for name in chain.heads.names}
         common = next(iter(heads.values()))
-        same = all(head == common for head in heads.values())
+        same, layout = all(head == common for head in heads.values()), chain.heads.layout
         return {
             "scores": "independent",
-            **_heads_section(chain.heads),
+            **({"heads": {k: x or [] for k, x in layout.items()}} if type(layout) is dict else {}),
             **(common if same else {"labels": heads}),
         }
     settings: dict[str, Any] = {"filter": kind_of(chain._fresh)}
@@ -71,18 +69,6 @@ def settings_of_rows(chain: Any) -> dict[str, Any]:
     if channels:
         settings["channel"] = channels
     return settings
-
-
-def _heads_section(heads: Heads) -> dict[str, Any]:
-    """Return the classes of each head, none of a label, where some are no labels."""
-    if len(heads.labels) == len(heads.names):
-        return {}
-    of_labels = [h in heads.labels for h in range(len(heads.names))]
-    classes = [
-        [] if label else [one.partition(":")[2] for one in own]
-        for own, label in zip(heads.columns, of_labels, strict=True)
-    ]
-    return {"heads": dict(zip(heads.names, classes, strict=True))}
 
 
 def differing(

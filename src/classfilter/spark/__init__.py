@@ -7,19 +7,16 @@ A DataFrame has the columns of `classfilter.inputs`. Its rows have no order; tho
 taken in order of time and, at equal times, of source and then of prediction.
 """
 
-from .batch import filter_frame, smooth_frame
+from .batch import filter_frame
 from .event_stream import event_stream
 from .events import event_frame
 from .stream import filter_stream
-from .tune import tune_frame
 
 __all__ = [
     "event_frame",
     "event_stream",
     "filter_frame",
     "filter_stream",
-    "smooth_frame",
-    "tune_frame",
 ]
 
 __dir__ = __all__.copy
