@@ -13,7 +13,7 @@ from typing import Any, Self, TypeVar, cast
 Named = TypeVar("Named", bound=Callable[..., Any])
 
 
-def _spelt(template: str, typed: bool) -> str:
+def _in_words(template: str, typed: bool) -> str:
     """Return a remedy with what stands in ``<...>`` as arguments of Python, or as options."""
 
     def option(match: re.Match[str]) -> str:
@@ -42,9 +42,9 @@ class Remedy(StrEnum):
 
     def __new__(cls, template: str) -> Self:
         """Return the member of a template."""
-        text = _spelt(template, typed=False)
+        text = _in_words(template, typed=False)
         member = str.__new__(cls, text)
-        member._value_, member.typed = text, _spelt(template, typed=True)
+        member._value_, member.typed = text, _in_words(template, typed=True)
         return member
 
     BOOLEAN = "write 1.0 for True and 0.0 for False"

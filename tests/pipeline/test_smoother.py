@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import classfilter as cf
 from classfilter.pipeline.settings import to_toml
-from classfilter.pipeline.toml import parse
+from classfilter.pipeline.toml import parse_settings
 from classfilter.report.page_data import playable
 from conftest import Run
 
@@ -85,7 +85,7 @@ def test_a_file_brings_back_all_of_a_smoother_to_the_bit(
 ) -> None:
     smoother = cf.Chain(slow, **of_slow)
     whole = cf.Chain(f, smoother=smoother, **parts)
-    again = parse(to_toml(whole.settings_and_expected))
+    again = parse_settings(to_toml(whole.settings_and_expected))
     wanted = smoother if smoother.rule is not None else smoother.with_rule(whole.rule)
     assert again.smoother.settings == wanted.settings
     assert again.settings == whole.settings
@@ -116,7 +116,7 @@ def test_a_smoother_without_a_rule_has_that_of_the_chain() -> None:
         '[smoother]\nfilter = "sticky"\n[smoother.options]\nhalf_life = "10min"\n'
         "[smoother.beta]\nweak = 0.25\nstrong = 1\n"
     )
-    read = parse(text)
+    read = parse_settings(text)
     slow = read.smoother
     assert slow.filter().stay == cf.StickyFilter(CLASSES, half_life=600.0).stay
     assert slow.beta == {"weak": 0.25, "strong": 1.0}
@@ -151,7 +151,7 @@ def test_what_is_wrong_in_a_file_is_named(lines: str, message: str) -> None:
     if not lines.startswith("[smoother]"):
         lines = f'[smoother]\nfilter = "sticky"\n{lines}'
     with pytest.raises((TypeError, ValueError), match=message):
-        parse(head + lines)
+        parse_settings(head + lines)
 
 
 def test_each_label_has_a_smoother_of_its_own(tmp_path: Path) -> None:
@@ -178,9 +178,9 @@ def test_each_label_has_a_smoother_of_its_own(tmp_path: Path) -> None:
     text = (tmp_path / "birds.toml").read_text()
     assert "[smoother.labels.robin.options]\nstay = 0.99" in section(text)
     with pytest.raises(ValueError, match=r"smoother\.labels\.robin\.options\.stay is 3"):
-        parse(text.replace("0.99", "3"))
+        parse_settings(text.replace("0.99", "3"))
     with pytest.raises(ValueError, match=r"smoother\.labels has sections for \['owl', 'wren'\]"):
-        parse(text.replace("smoother.labels.robin", "smoother.labels.owl"))
+        parse_settings(text.replace("smoother.labels.robin", "smoother.labels.owl"))
 
 
 def test_smoothed_rows_have_the_rule_of_the_smoother(tmp_path: Path, run: Run) -> None:

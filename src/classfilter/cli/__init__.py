@@ -19,7 +19,7 @@ from ..engine import filter_to
 from ..inputs import TableFile, TableFormat
 from ..pipeline import Chain
 from ..support.signals import Signals, Terminated
-from .embedded import export, verify
+from .embedded import export_command, verify_command
 from .events import events_command
 from .files import TABLE, Input, Output, input_options
 from .options import (
@@ -29,12 +29,12 @@ from .options import (
     SMOOTHING,
     SORT,
     Settings,
-    about,
     check_classes,
     check_smoothing,
     end,
     example,
     filter_options,
+    message_of,
     printable,
     progress_bar,
     table_options,
@@ -42,7 +42,14 @@ from .options import (
 )
 from .plot import plot
 from .stream import stream
-from .tuning import compare, make_chain, read_streams, report, tune, tuned_note
+from .tuning import (
+    compare_command,
+    make_chain,
+    read_streams,
+    report_command,
+    tune_command,
+    tuned_note,
+)
 
 MAX_TUNED = 1_000_000
 """Rows of a file that is filtered without settings, at most: tuning takes 25 s, and 0.9 GB."""
@@ -154,7 +161,7 @@ def filter_command(
                     progress=progress,
                 )
     except ValueError as error:
-        raise ValueError(about(table.name, error)) from error
+        raise ValueError(message_of(table.name, error)) from error
     took = time.perf_counter() - start
     if settings.tunes and not quiet:
         click.echo(printable(tuned_note(chain)), err=True)
@@ -172,19 +179,22 @@ def filter_command(
 @click.option("--report", help="Write a page on the first days too, to play with: HTML.")
 def demo(out: str, days: int, report: str | None) -> None:
     """Filter simulated days, print how accurate it is, and draw the hardest minutes."""
-    from ..demo import main as run
+    from ..demo import demonstrate
 
-    run(out, days, report)
+    demonstrate(out, days, report)
 
 
-cli.add_command(events_command)
-cli.add_command(stream)
-cli.add_command(plot)
-cli.add_command(tune)
-cli.add_command(compare)
-cli.add_command(report)
-cli.add_command(export)
-cli.add_command(verify)
+for _command in (
+    events_command,
+    stream,
+    plot,
+    tune_command,
+    compare_command,
+    report_command,
+    export_command,
+    verify_command,
+):
+    cli.add_command(_command)
 
 
 def main() -> None:

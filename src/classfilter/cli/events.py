@@ -30,13 +30,13 @@ from .options import (
     SORT,
     Command,
     Settings,
-    about,
     check_classes,
-    check_names,
+    check_different,
     check_smoothing,
     example,
     filter_options,
-    options,
+    message_of,
+    option_group,
     printable,
     table_options,
     warnings_as_lines,
@@ -55,17 +55,17 @@ def rule_for(chain: Chain | None, options: dict[str, Any]) -> EventRule:
     return EventRule(**options) if before is None else replace(before, **options)
 
 
-def _by_class(
+def _all_or_each(
     _ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]
 ) -> dict[str, str] | str | None:
     """Parse one value for all classes, or CLASS=VALUE for each."""
-    check_names(texts, "value", "class")
+    check_different(texts, "value", "class")
     values = dict(text.rpartition("=")[::2] for text in texts)
     return values.get("", values or None)
 
 
 def _biases(ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]) -> Any:
-    given = _by_class(ctx, param, texts)
+    given = _all_or_each(ctx, param, texts)
     try:
         if isinstance(given, dict):
             return {name: float(text) for name, text in given.items()}
@@ -97,14 +97,14 @@ def rule_options(command: Command) -> Command:
 def _each(name: str, help_text: str) -> Any:
     """Return an option with a duration for all classes, or for each."""
     metavar = "[CLASS=]DURATION"
-    return click.option(name, callback=_by_class, multiple=True, metavar=metavar, help=help_text)
+    return click.option(name, callback=_all_or_each, multiple=True, metavar=metavar, help=help_text)
 
 
-def _span(name: str, help_text: str) -> Any:
+def _duration_option(name: str, help_text: str) -> Any:
     return click.option(name, metavar="DURATION", help=help_text)
 
 
-RULE = options(
+RULE = option_group(
     _each(
         "--change-cost",
         "How much longer a change must make the result right: 30s, or walk=30s for each class.",
@@ -128,11 +128,11 @@ RULE = options(
         "--min-probability", type=float, help="Report no event where no class is this probable."
     ),
     click.option("--pad", callback=_pad, metavar="BEFORE[,AFTER]", help="Extend each event."),
-    _span("--shift", "Report every change earlier by this time."),
+    _duration_option("--shift", "Report every change earlier by this time."),
     click.option("--ignore", metavar="CLASSES", help="Report no events of these: other,rest."),
-    _span("--max-gap", "The longest time that a row stands for; events end after it."),
-    _span("--max-duration", "Divide longer events."),
-    _span("--max-delay", "The longest time that an event stays provisional."),
+    _duration_option("--max-gap", "The longest time that a row stands for; events end after it."),
+    _duration_option("--max-duration", "Divide longer events."),
+    _duration_option("--max-delay", "The longest time that an event stays provisional."),
 )
 
 
@@ -227,7 +227,7 @@ def events_command(
         write_events(found, out, start=start)
     except ValueError as error:
         path = None if isinstance(error, ArgumentError) and error.row is None else table.name
-        raise ValueError(about(path, error)) from error
+        raise ValueError(message_of(path, error)) from error
     if note and not quiet:
         click.echo(printable(note), err=True)
     if not quiet:

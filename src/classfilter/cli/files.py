@@ -16,10 +16,10 @@ import click
 from ..inputs import SEPARATORS, TableInput, file_suffix, kind_of
 from ..support.atomic import atomic_write, check_folder, check_not_input
 from ..support.standard import require_open
-from .options import FILE, Command, options
+from .options import FILE, Command, option_group
 
 STANDARD = Path("-")
-KINDS = ("csv", "tsv", "parquet", "ndjson")
+FILE_KINDS = ("csv", "tsv", "parquet", "ndjson")
 TABLE = "CSV, Parquet or NDJSON, by its suffix"
 
 
@@ -134,12 +134,12 @@ def input_options(command: Command) -> Command:
         table = Input(path, kind, names.get(separator, separator))
         command(*settings, table=table, **arguments)
 
-    return options(
+    return option_group(
         click.argument("table", metavar="IN", type=FILE),
         click.option(
             "--format",
             "file_kind",
-            type=click.Choice(KINDS),
+            type=click.Choice(FILE_KINDS),
             help="The format of IN, if it is standard input (-) or has no known suffix; in filter, "
             "of OUT too. CSV by default.",
         ),

@@ -37,7 +37,7 @@ from ..support.validation import class_order, text_names
 Command = Callable[..., None]
 
 
-def options(*decorators: Callable[[Any], Any]) -> Callable[[Command], Command]:
+def option_group(*decorators: Callable[[Any], Any]) -> Callable[[Command], Command]:
     """Return a decorator that adds options, in the order of the help text."""
 
     def decorate(command: Command) -> Command:
@@ -84,7 +84,7 @@ class Settings(NamedTuple):
         return replace(form, heads=self.heads)
 
 
-def duration(_ctx: click.Context, _param: click.Parameter, text: str | None) -> float | None:
+def as_duration(_ctx: click.Context, _param: click.Parameter, text: str | None) -> float | None:
     """Parse a time such as 60s; a number alone stays as it is."""
     try:
         return None if text is None else parse_duration("", text)
@@ -109,11 +109,11 @@ def _weights(
             raise click.BadParameter(
                 f"{text!r} is not a weight; give SOURCE=WEIGHT, such as weak=0.1"
             ) from None
-    check_names(texts, "weight", "source")
+    check_different(texts, "weight", "source")
     return weights.get("", weights or None)
 
 
-def check_names(texts: tuple[str, ...], value: str, name: str) -> None:
+def check_different(texts: tuple[str, ...], value: str, name: str) -> None:
     """Refuse texts NAME=VALUE of which two have one name, or one is for all beside others."""
     names: set[str] = set()
     for text in texts:
@@ -135,13 +135,15 @@ def filter_options(command: Command) -> Command:
         tuning = {name: arguments.pop(name, None) for name in ("reference", "event_duration")}
         tuning = {name: value for name, value in tuning.items() if value is not None}
         require_one(given, tuning)
-        settings = _settings(heads=heads_of(None, arguments["scores"]), **given)
+        settings = _settings_of_options(heads=heads_of(None, arguments["scores"]), **given)
         command(settings._replace(tuning=tuning), **arguments)
 
     return SETTINGS(with_settings)
 
 
-def _settings(config: Path | None, beta: Weights | None, heads: Heads, **options: Any) -> Settings:
+def _settings_of_options(
+    config: Path | None, beta: Weights | None, heads: Heads, **options: Any
+) -> Settings:
     options = {name: value for name, value in options.items() if value is not None}
     if "gamma" in options and "half_life" in options:
         raise click.UsageError("--gamma and --half-life are both given; give one of them")
@@ -157,7 +159,7 @@ def _settings(config: Path | None, beta: Weights | None, heads: Heads, **options
         try:
             new_chain(("a", "b"))  # before the first row comes, which may take long
         except ArgumentError as error:
-            raise ValueError(about(None, error)) from None
+            raise ValueError(message_of(None, error)) from None
         return Settings(new_chain, heads, tunes=tunes)
     if options:
         name = f"--{next(iter(options))}".replace("_", "-")
@@ -190,7 +192,7 @@ def _classes(
         raise click.BadParameter(f"{text!r} is not a list of names, such as walk,sit") from None
 
 
-def _columns(
+def _column_names(
     _ctx: click.Context, _param: click.Parameter, texts: tuple[str, ...]
 ) -> dict[str, str]:
     """Parse the names of columns."""
@@ -218,14 +220,14 @@ def require_one(given: Mapping[str, Any], tuning: Mapping[str, Any]) -> None:
         )
 
 
-def _durations(
+def _event_durations(
     ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]
 ) -> str | dict[str, str] | None:
     """Return durations as they were typed: one, or one for each class."""
     by_class: dict[str, str] = {}
     for text in texts:
         name, equals, length = text.rpartition("=")
-        duration(ctx, param, length)
+        as_duration(ctx, param, length)
         if not equals and len(texts) > 1:
             raise click.BadParameter(
                 f"{text!r} names no class; give one duration, or CLASS=DURATION for each class"
@@ -238,7 +240,7 @@ def _durations(
 
 SORT = click.option("--sort", is_flag=True, help="Accept rows in any order; holds all in memory.")
 QUIET = click.option("--quiet", is_flag=True, help="Neither progress nor summary.")
-SMOOTHING = options(
+SMOOTHING = option_group(
     click.option("--smooth", is_flag=True, help="Use all later rows too, after the fact."),
     click.option(
         "--lag",
@@ -252,13 +254,13 @@ REFERENCE = click.option(
 )
 EVENT_DURATION = click.option(
     "--event-duration",
-    callback=_durations,
+    callback=_event_durations,
     multiple=True,
     metavar="[CLASS=]DURATION",
     help="How long an event usually lasts: 15min; tunes the filter, and the rule for events. Once "
     "for all classes, or repeated for each: walk=10min.",
 )
-SETTINGS = options(
+SETTINGS = option_group(
     click.option("--config", type=FILE, help="A TOML file with the filter and the weights."),
     click.option(
         "--beta",
@@ -269,7 +271,7 @@ SETTINGS = options(
     ),
     click.option(
         "--half-life",
-        callback=duration,
+        callback=as_duration,
         metavar="DURATION",
         help="The half-life, instead of --gamma: 60s or 5m, where times are dates or in seconds; "
         "a number alone is in the unit of the times.",
@@ -278,7 +280,7 @@ SETTINGS = options(
     click.option("--estimate", type=click.Choice(["mode", "mean"]), help="By default the mode."),
     click.option("--floor", type=float, help="Smallest probability; 0.001 by default."),
 )
-FORMAT = options(
+FORMAT = option_group(
     click.option(
         "--classes",
         callback=_classes,
@@ -287,7 +289,7 @@ FORMAT = options(
     ),
     click.option(
         "--columns",
-        callback=_columns,
+        callback=_column_names,
         multiple=True,
         metavar="NAME=COLUMN",
         help="The column of IN for time, stream, ..., p_<class>: time=ts. Repeatable.",
@@ -332,7 +334,7 @@ def table_options(command: Command) -> Command:
         try:
             form = TableFormat.of(kind.like(classes), **how)
         except ValueError as error:
-            raise ValueError(about(None, error)) from error
+            raise ValueError(message_of(None, error)) from error
         command(*settings, form=form, **arguments)
 
     return FORMAT(with_format)
@@ -404,13 +406,13 @@ def warnings_as_lines(path: Path | str) -> Iterator[None]:
     finally:  # before an error, which they may explain
         messages = [warning.message for warning in caught]
         texts = [
-            about(path, m.about) if isinstance(m, OddRowsWarning) else str(m) for m in messages
+            message_of(path, m.about) if isinstance(m, OddRowsWarning) else str(m) for m in messages
         ]
         for text in dict.fromkeys(texts):
             click.echo(printable(f"classfilter: {text}"), err=True)
 
 
-def about(
+def message_of(
     path: Path | str | None, error: Exception, words: Mapping[Remedy, str] | None = None
 ) -> str:
     """Return an error's message in words of the command line, with the file's name before it.

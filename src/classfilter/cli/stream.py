@@ -19,12 +19,12 @@ from .options import (
     FILE,
     TYPED,
     Settings,
-    about,
+    as_duration,
     check_classes,
-    duration,
     end,
     example,
     filter_options,
+    message_of,
     table_options,
 )
 
@@ -55,7 +55,11 @@ REJECTED = 3
 )
 @click.option("--state", type=FILE, help="Save all states to this file, and continue from it.")
 @click.option(
-    "--every", callback=duration, default="1s", show_default=True, help="How often to save them."
+    "--every",
+    callback=as_duration,
+    default="1s",
+    show_default=True,
+    help="How often to save them.",
 )
 @click.option(
     "--line-number",
@@ -64,14 +68,14 @@ REJECTED = 3
 )
 @click.option(
     "--max-jump",
-    callback=duration,
+    callback=as_duration,
     default="366d",
     show_default=True,
     help="Reject a time that is further ahead in its stream, unless the next line confirms it.",
 )
 @click.option(
     "--expire-after",
-    callback=duration,
+    callback=as_duration,
     help="A stream is over after this time without a line; its next line begins it anew.",
 )
 @click.option(
@@ -152,7 +156,7 @@ def stream(
             **options,
         )
     except ValueError as error:
-        raise ValueError(about(None, error)) from error
+        raise ValueError(message_of(None, error)) from error
     except BrokenPipeError:
         end("the reader of the results is gone")
     except ReaderBlocked:

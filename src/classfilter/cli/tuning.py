@@ -35,10 +35,10 @@ from .options import (
     REFERENCE,
     SORT,
     Settings,
-    about,
+    as_duration,
     check_classes,
-    duration,
     example,
+    message_of,
     printable,
     progress_bar,
     require_one,
@@ -49,11 +49,12 @@ from .options import (
 
 def _duration_text(ctx: click.Context, param: click.Parameter, text: str | None) -> str | None:
     """Return a duration as it was typed: its unit says whether times must be seconds."""
-    duration(ctx, param, text)
+    as_duration(ctx, param, text)
     return text
 
 
 @click.command(
+    "tune",
     short_help="Find the settings of a filter, without labels.",
     epilog=example("classfilter tune week.parquet -o walk.toml --event-duration 5min"),
 )
@@ -91,7 +92,7 @@ def _duration_text(ctx: click.Context, param: click.Parameter, text: str | None)
 @table_options
 @SORT
 @QUIET
-def tune(
+def tune_command(
     table: Input,
     out: Path,
     explain: bool,
@@ -106,13 +107,12 @@ def tune(
     It prints what was chosen and what it does. If IN has the reference at every time, say with
     --every how often it will be called.
     """
-    from ..tuning import summarise
-    from ..tuning import tune as run
+    from ..tuning import summarise, tune
 
     file_suffix(out, (".toml",))
     check_out(out, table)
     with _work_on(table, form, sort, quiet) as (streams, progress):
-        tuned = run(streams, **settings, progress=progress)
+        tuned = tune(streams, **settings, progress=progress)
     tuned.save(out)
     command = "filter" if tuned.rule is None else "events"
     config, source = shlex.quote(str(out)), shlex.quote(str(table.path))
@@ -125,6 +125,7 @@ def tune(
 
 
 @click.command(
+    "compare",
     short_help="Compare all filters on a file.",
     epilog=example("classfilter compare week.parquet --reference strong -o filters.png"),
 )
@@ -134,7 +135,7 @@ def tune(
 @table_options
 @SORT
 @QUIET
-def compare(
+def compare_command(
     table: Input,
     out: Path | None,
     reference: str | None,
@@ -148,14 +149,14 @@ def compare(
     column label, the table has accuracy and the like; without it, how well later predictions of the
     reference fit each filter's classes.
     """
-    from ..compare import compare as run
+    from ..compare import compare
     from ..plot import comparison
 
     if out is not None:
         file_suffix(out, (*PICTURES, *SUFFIXES))
         check_out(out, table)
     with _work_on(table, form, sort, quiet) as (streams, progress):
-        result = run(streams, reference, progress=progress)
+        result = compare(streams, reference, progress=progress)
     width = shutil.get_terminal_size((80, 24)).columns
     text = result.text(width=width)
     if sys.stdout.isatty():
@@ -169,6 +170,7 @@ def compare(
 
 
 @click.command(
+    "report",
     short_help="Write a page with pictures, tables and sliders.",
     epilog=example("classfilter report week.parquet -o report.html --event-duration 5min"),
 )
@@ -180,7 +182,7 @@ def compare(
 @table_options
 @SORT
 @QUIET
-def report(
+def report_command(
     table: Input,
     out: Path,
     config: Path | None,
@@ -194,9 +196,8 @@ def report(
     It opens in a browser without a network. Its sliders run the filter in the page, and it saves
     the settings as JSON. IN may have any number of rows; the page says how many it shows.
     """
-    from ..report import TUNED
-    from ..report import report as run
-    from ..tuning import tune as tune_streams
+    from ..report import TUNED, report
+    from ..tuning import tune
 
     reference = wanted["reference"]
     require_one({"config": config}, {"event_duration": wanted["event_duration"]})
@@ -205,10 +206,10 @@ def report(
     tuned, form = _settings(config, form)
     with _work_on(table, form, sort, quiet) as (streams, progress):
         if tuned is None:
-            tuned = tune_streams(streams, **wanted, progress=lambda done: progress(TUNED * done))
+            tuned = tune(streams, **wanted, progress=lambda done: progress(TUNED * done))
         else:
             _require_sources(config, tuned, reference, table, streams)
-        run(streams, out, tuned, reference=reference, progress=progress)
+        report(streams, out, tuned, reference=reference, progress=progress)
     click.echo(f"{out}: open it in a browser")
 
 
@@ -227,12 +228,12 @@ def make_chain(
     """Return the chain of the options or, where none makes it, what `tune` finds on streams."""
     if not settings.tunes:
         return settings.make_chain(classes)
-    from ..tuning import tune as run
+    from ..tuning import tune
 
     recordings = streams()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        tuned = run(recordings, **settings.tuning)
+        tuned = tune(recordings, **settings.tuning)
     if tuned.criterion == "nothing":
         rows = sum(int(rec.observed(tuned.reference).sum()) for rec in recordings.values())
         raise ValueError(
@@ -288,4 +289,4 @@ def _work_on(
                 streams = read_streams(source, form, sort)[1]
             yield streams, progress
     except ValueError as error:
-        raise ValueError(about(table.name, error)) from error
+        raise ValueError(message_of(table.name, error)) from error

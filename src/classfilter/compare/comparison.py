@@ -17,7 +17,7 @@ LOW_IS_GOOD = ("log_loss", "calibration_error", "brier")
 HIGH_IS_GOOD = (
     "accuracy", "macro_f1", "micro_f1", "average_precision", "agreement", "event_f1"
 )  # fmt: skip
-TITLES = {
+MEASURE_TITLES = {
     "accuracy": "accuracy (%)",
     "macro_f1": "macro-F1 (%)",
     "micro_f1": "micro-F1 (%)",
@@ -38,7 +38,7 @@ TITLES = {
 LEFT_OUT = ("brier", "calibration_error", "log_loss", "macro_f1", "delay")
 """What text has no place for, in turn: beyond `MOST_COLUMNS`, or the width."""
 MOST_COLUMNS = 8
-WIDTH = 80
+TEXT_WIDTH = 80
 TITLE_WIDTH = 8
 
 
@@ -160,7 +160,7 @@ class Comparison:
     def __str__(self) -> str:
         return self.text()
 
-    def text(self, best: Callable[[str], str] = "[{}]".format, width: int = WIDTH) -> str:
+    def text(self, best: Callable[[str], str] = "[{}]".format, width: int = TEXT_WIDTH) -> str:
         """Return a table as text, with `best` applied to the best cells.
 
         Where it would be wider than `width`, intervals are left out, and then `LEFT_OUT`.
@@ -199,7 +199,7 @@ class Comparison:
         """Return the lines of a title, and the cells, each with whether it is the best."""
         cells = self.cells(measure, intervals)
         wide = max(TITLE_WIDTH, *(len(text) for text, _ in cells))
-        title = textwrap.wrap(TITLES[measure], wide, break_long_words=False)
+        title = textwrap.wrap(MEASURE_TITLES[measure], wide, break_long_words=False)
         return [*((line, False) for line in title), *cells]
 
     def _notes(self, intervals: bool = True) -> list[str]:
@@ -244,7 +244,7 @@ class Comparison:
             texts = [cells[key][i] for key in keys]
             shown = [bold(text) if best else text for text, best in texts]
             rows.append([row.name + " *" * row.smoothed, *shown])
-        header = ["", *(TITLES[key] for key in keys)]
+        header = ["", *(MEASURE_TITLES[key] for key in keys)]
         notes = [*self._notes(), "Bold: the best of its kind."]
         return block(table(header, rows), "\n".join(notes))
 

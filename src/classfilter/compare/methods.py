@@ -22,7 +22,7 @@ from .event_measures import METHODS, count_events, decide_all, event_rules, even
 from .row_measures import judge, last_of_each_time, measured, measures
 from .tuners import SMOOTHED, Method, tuners
 
-RESAMPLES = 1000
+RESAMPLED_SETS = 1000
 
 
 @names_keywords
@@ -118,8 +118,8 @@ def compare(
     for name, method in (extra or {}).items():
         if name in probs:
             raise ValueError(f"extra has {name!r}, a method of the table; give it another name")
-        probs[name] = [_checked(name, method(rec), rec) for rec in streams]
-    sets = np.random.default_rng(seed).integers(len(streams), size=(RESAMPLES, len(streams)))
+        probs[name] = [_checked_probs(name, method(rec), rec) for rec in streams]
+    sets = np.random.default_rng(seed).integers(len(streams), size=(RESAMPLED_SETS, len(streams)))
     rows, true_events = [], float("nan")
     if events:
         kept = {name: P for name, P in probs.items() if name in METHODS or name in (extra or {})}
@@ -167,7 +167,7 @@ def _true_switches(streams: Sequence[Rows]) -> float:
     return float(switches / hours) if hours else float("nan")
 
 
-def _checked(name: str, probs: Any, rec: Rows) -> Array:
+def _checked_probs(name: str, probs: Any, rec: Rows) -> Array:
     """Return what a method gave for a stream, if it is probabilities."""
     P = np.asarray(probs, np.float64)
     if P.shape != rec.probs.shape:

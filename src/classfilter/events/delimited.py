@@ -10,8 +10,16 @@ from typing import Any
 
 from ..errors import ArgumentError, RowError
 from .dates import date_text, exact, plain
-from .list import COLUMNS, Event, Events, column_names
-from .rows import Cells, check_names, numbered_lines, one_stream, probability_of, seconds_of
+from .list import EVENT_COLUMNS, Event, Events, column_names
+from .rows import (
+    Cells,
+    check_names,
+    in_quotes,
+    numbered_lines,
+    one_stream,
+    probability_of,
+    seconds_of,
+)
 
 NA = "n/a"
 RTTM_NA = "<NA>"
@@ -20,14 +28,16 @@ TIMES = ("start", "end")
 
 def write_csv(events: Events) -> str:
     """Return CSV with the columns of an event table; times are numbers, or dates in ISO 8601."""
-    rows: list[Sequence[str]] = [COLUMNS]
+    rows: list[Sequence[str]] = [EVENT_COLUMNS]
     for e in events:
         assert e.end is not None
         times = [exact(e.start), exact(e.end)]
         as_text = [date_text(float(x), events.zone) if events.dates else plain(x) for x in times]
         stream = "" if e.stream is None else str(e.stream)
-        rows.append([stream, e.label, *as_text, plain(times[1] - times[0]), _share(e, "")])
-    return "".join(",".join(map(_quoted, row)) + "\n" for row in rows)
+        rows.append(
+            [stream, e.label, *as_text, plain(times[1] - times[0]), _probability_text(e, "")]
+        )
+    return "".join(",".join(map(_csv_field, row)) + "\n" for row in rows)
 
 
 def read_csv(text: str, columns: Mapping[str, str] | None = None) -> Cells:
@@ -43,7 +53,7 @@ def write_tsv(events: Sequence[Any]) -> str:
     known = any(e.probability is not None for e in events)
     lines = ["onset\tduration\ttrial_type" + "\tprobability" * known]
     for e in sorted(events, key=lambda e: e.start):
-        cells = [*_start_and_length(e), e.label, *[_share(e, NA)] * known]
+        cells = [*_start_and_length(e), e.label, *[_probability_text(e, NA)] * known]
         lines.append("\t".join(cells))
     return "\n".join(lines) + "\n"
 
@@ -102,7 +112,7 @@ def write_rttm(events: Sequence[Any]) -> str:
     none = f"{RTTM_NA} {RTTM_NA}"
     return "".join(
         f"SPEAKER {e.stream or RTTM_NA} 1 {' '.join(_start_and_length(e))} {none} {e.label} "
-        f"{_share(e, RTTM_NA)} {RTTM_NA}\n"
+        f"{_probability_text(e, RTTM_NA)} {RTTM_NA}\n"
         for e in events
     )
 
@@ -140,7 +150,7 @@ def _start_and_length(e: Any) -> tuple[str, str]:
     return plain(e.start), plain(e.end - e.start)
 
 
-def _share(e: Event, missing: str) -> str:
+def _probability_text(e: Event, missing: str) -> str:
     """Return the probability of an event as text."""
     return missing if e.probability is None else repr(float(e.probability))
 
@@ -180,6 +190,6 @@ def _read_table(
     return names, rows, lines
 
 
-def _quoted(cell: str) -> str:
+def _csv_field(cell: str) -> str:
     """Return a field of CSV; the library's writer lets a carriage return pass without quotes."""
-    return '"' + cell.replace('"', '""') + '"' if re.search('[",\r\n]', cell) else cell
+    return in_quotes(cell) if re.search('[",\r\n]', cell) else cell

@@ -158,7 +158,7 @@ def write_events(
     SPEAKER ann 1 60.5 29.5 <NA> <NA> sit 0.7 <NA>
     """
     name, kind = event_format(path, format)
-    _check_options(name, options, kind.write_options)
+    _check_format_options(name, options, kind.write_options)
     listed = Events.of(events)
     check_events(listed, overlaps)
     check_streams(listed)
@@ -232,10 +232,10 @@ def read_events(
     """
     name, kind = event_format(path, format)
     if kind.read is None:
-        rule = f"{name} is only written; read_events reads {_listed(READ)}"
+        rule = f"{name} is only written; read_events reads {_format_names(READ)}"
         remedy = 'a table of another program is read with format="tsv" and columns='
         raise ArgumentError("path", str(path), rule=rule, remedy=remedy)
-    _check_options(name, options, kind.read_options)
+    _check_format_options(name, options, kind.read_options)
     text = _decode(Path(path).read_bytes())
     _check_start(name, kind, start)
     cells, lines = kind.read(text, **options)
@@ -255,7 +255,7 @@ def event_format(
     name = ending if format is None else format
     kind = FORMATS.get(name.lower()) if isinstance(name, str) else None
     if kind is None:
-        rule = f"the formats are {_listed(FORMATS)}"
+        rule = f"the formats are {_format_names(FORMATS)}"
         if format is not None:
             raise ArgumentError("format", format, rule=rule)
         raise ArgumentError("path", str(path), rule=rule, remedy=Remedy.EVENT_FORMAT)
@@ -267,11 +267,11 @@ def _check_start(name: str, kind: Format, start: Any) -> None:
         raise ArgumentError("start", start, rule=f"{name} holds times as they are, without it")
 
 
-def _listed(formats: Iterable[str]) -> str:
+def _format_names(formats: Iterable[str]) -> str:
     return ", ".join(name for name in formats if name != "textgrid") + " and TextGrid"
 
 
-def _check_options(name: str, options: Mapping[str, Any], known: tuple[str, ...]) -> None:
+def _check_format_options(name: str, options: Mapping[str, Any], known: tuple[str, ...]) -> None:
     for option, value in options.items():
         if option not in known:
             rule = f"{name} has no such option"

@@ -25,7 +25,7 @@ from .dates import (
     zone_of,
 )
 
-COLUMNS = ("stream", "class", "start", "end", "duration", "probability")
+EVENT_COLUMNS = ("stream", "class", "start", "end", "duration", "probability")
 SHOWN = 10
 """How many events are shown."""
 LIST_REMEDY = "give a list of Event, or a table with the columns class, start and end"
@@ -211,7 +211,7 @@ class Events(list[Event]):
     def __repr__(self) -> str:
         if not self:
             return self._summary()
-        table = aligned([COLUMNS, *self._rows()], left=range(len(COLUMNS)))
+        table = aligned([EVENT_COLUMNS, *self._rows()], left=range(len(EVENT_COLUMNS)))
         rest = [f"... {len(self) - SHOWN} more"] if len(self) > SHOWN else []
         return "\n".join([self._summary(), table, *rest])
 
@@ -224,15 +224,15 @@ class Events(list[Event]):
         if not self:
             return block(self._summary())
         total = table(["class", "events", "total time"], totals)
-        return block(self._summary(), total, table(COLUMNS, self._rows()), rest)
+        return block(self._summary(), total, table(EVENT_COLUMNS, self._rows()), rest)
 
 
 def column_names(there: list[str], columns: Mapping[str, str] | None) -> dict[str, str]:
     """Return the name in the table of each column of events that it has."""
     given = dict(columns or {})
     for name, column in given.items():
-        if name not in COLUMNS:
-            rule = f"it must be one of {', '.join(COLUMNS)}"
+        if name not in EVENT_COLUMNS:
+            rule = f"it must be one of {', '.join(EVENT_COLUMNS)}"
             raise ArgumentError(
                 "columns", name, "names {}", rule, 'give the columns as {"class": "label"}'
             )
@@ -240,7 +240,7 @@ def column_names(there: list[str], columns: Mapping[str, str] | None) -> dict[st
             problem = f"has {{}} for {name}, which the table does not have"
             raise ArgumentError("columns", column, problem, f"it has {there}")
     taken = set(given.values())
-    names = {name: name for name in COLUMNS if name in there and name not in taken} | given
+    names = {name: name for name in EVENT_COLUMNS if name in there and name not in taken} | given
     wanted = ["class", "start", *(["end"] if "duration" not in names else [])]
     missing = [name for name in wanted if name not in names]
     if missing:
@@ -288,20 +288,22 @@ def from_cells(
         start, end = time_of(row, "start"), time_of(row, "end")
         assert start is not None
         if "end" not in cells and not is_missing(cells["duration"]):
-            end = start + _number(cells["duration"], lambda row=row: reject(row, "duration"))
+            end = start + _number_of_cell(
+                cells["duration"], lambda row=row: reject(row, "duration")
+            )
         label = cells["class"]
         if is_missing(label):
             raise reject(row, "class", rule="every event needs a class")
         stream, probability = cells.get("stream"), cells.get("probability")
         p = None
         if not is_missing(probability):
-            p = _number(probability, lambda row=row: reject(row, "probability"))
+            p = _number_of_cell(probability, lambda row=row: reject(row, "probability"))
         name = str(int(label)) if isinstance(label, float) and label.is_integer() else str(label)
         events.append(Event(None if is_missing(stream) else stream, name, start, end, p))
     return Events(events, dates=True in dated, zone=common_zone(zones))
 
 
-def _number(cell: Any, rejection: Any) -> float:
+def _number_of_cell(cell: Any, rejection: Any) -> float:
     if isinstance(cell, (str, *NUMBER)) and not isinstance(cell, bool):
         try:
             value = float(cell)
@@ -322,7 +324,7 @@ def _polars(pl: Any, text: Any, dates: Any, numbers: Any, zone: str | None) -> A
     for name, cells in dates.items():
         columns[name] = pl.Series(name, cells, pl.Int64).cast(pl.Datetime("us", zone))
     columns |= {name: pl.Series(name, cells, pl.Float64) for name, cells in numbers.items()}
-    return pl.DataFrame([columns[name] for name in COLUMNS])
+    return pl.DataFrame([columns[name] for name in EVENT_COLUMNS])
 
 
 def _pandas(pd: Any, text: Any, dates: Any, numbers: Any, zone: str | None) -> Any:
@@ -331,7 +333,7 @@ def _pandas(pd: Any, text: Any, dates: Any, numbers: Any, zone: str | None) -> A
         moments = pd.to_datetime(pd.Series(cells, dtype="Int64"), unit="us", utc=True)
         columns[name] = moments.dt.tz_convert(check_zone(zone) if zone else None)
     columns |= {name: pd.Series(cells, dtype="float64") for name, cells in numbers.items()}
-    return pd.DataFrame({name: columns[name] for name in COLUMNS})
+    return pd.DataFrame({name: columns[name] for name in EVENT_COLUMNS})
 
 
 def _pyarrow(pa: Any, text: Any, dates: Any, numbers: Any, zone: str | None) -> Any:
@@ -339,4 +341,4 @@ def _pyarrow(pa: Any, text: Any, dates: Any, numbers: Any, zone: str | None) -> 
     for name, cells in dates.items():
         columns[name] = pa.array(cells, pa.timestamp("us", zone))
     columns |= {name: pa.array(cells, pa.float64()) for name, cells in numbers.items()}
-    return pa.table({name: columns[name] for name in COLUMNS})
+    return pa.table({name: columns[name] for name in EVENT_COLUMNS})

@@ -137,6 +137,11 @@ def probability_of(text: str, missing: str, row: int, line: int) -> float | None
     return float(text)
 
 
+def in_quotes(text: str) -> str:
+    """Return text in quotes; those in it are doubled."""
+    return '"' + text.replace('"', '""') + '"'
+
+
 def numbered_lines(text: str) -> list[tuple[int, str]]:
     """Return the lines that are not empty, with their numbers.
 

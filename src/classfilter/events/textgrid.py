@@ -10,7 +10,7 @@ from typing import Any
 from ..errors import ArgumentError, RowError
 from ..inputs import duration as parse_duration
 from .dates import exact, plain
-from .rows import NUMBER_TEXT, Cells, one_stream
+from .rows import NUMBER_TEXT, Cells, in_quotes, one_stream
 
 TIERS = ("stream", "class")
 _TOKEN = re.compile(r'"((?:[^"]|"")*)"|(<\w+>)|(![^\n]*)|([^\s"!][^\s"]*)|(")')
@@ -53,12 +53,12 @@ def write_textgrid(events: Sequence[Any], tiers: str = "stream", duration: Any =
     out += ["tiers? <exists>", f"size = {len(groups)}", "item []:"]
     for i, (name, group) in enumerate(groups, 1):
         intervals = list(_intervals(group, first, last))
-        tier = ['class = "IntervalTier"', f"name = {_quoted(name)}", *span]
+        tier = ['class = "IntervalTier"', f"name = {in_quotes(name)}", *span]
         tier.append(f"intervals: size = {len(intervals)}")
         out += [f"    item [{i}]:", *(" " * 8 + line for line in tier)]
         for j, (start, end, text) in enumerate(intervals, 1):
             out.append(f"        intervals [{j}]:")
-            lines = f"xmin = {plain(start)}", f"xmax = {plain(end)}", f"text = {_quoted(text)}"
+            lines = f"xmin = {plain(start)}", f"xmax = {plain(end)}", f"text = {in_quotes(text)}"
             out += [" " * 12 + line for line in lines]
     return "\n".join(out) + "\n"
 
@@ -184,7 +184,3 @@ def _intervals(events: Sequence[Any], first: Any, last: Any) -> Iterator[tuple[A
         at = e.end
     if at < last:
         yield at, last, ""
-
-
-def _quoted(text: str) -> str:
-    return '"' + text.replace('"', '""') + '"'

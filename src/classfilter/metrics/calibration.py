@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from ..errors import ArgumentError
 from ..support.types import Floats, Ints
-from .arguments import Names, labelled_probs
+from .arguments import ClassNames, labelled_probs
 
 BINS = 15
 """Of equal width, as most papers on calibration have them."""
@@ -36,7 +36,7 @@ class Reliability(NamedTuple):
 
 
 def reliability(
-    truth: ArrayLike, probs: ArrayLike, bins: int = BINS, *, classes: Names = None
+    truth: ArrayLike, probs: ArrayLike, bins: int = BINS, *, classes: ClassNames = None
 ) -> Reliability:
     """Return how often the predicted class is the true one, by its probability.
 
@@ -62,7 +62,7 @@ def reliability(
 
 
 def calibration_error(
-    truth: ArrayLike, probs: ArrayLike, bins: int = BINS, *, classes: Names = None
+    truth: ArrayLike, probs: ArrayLike, bins: int = BINS, *, classes: ClassNames = None
 ) -> float:
     """Return the expected calibration error of the predicted class.
 

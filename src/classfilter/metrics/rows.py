@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..support.arrays import median_step
 from ..support.types import Floats, Ints
 from .arguments import (
-    Names,
+    ClassNames,
     increasing,
     joined_rows,
     labelled_pair,
@@ -29,7 +29,7 @@ from .arguments import (
 from .calibration import calibration_error
 
 
-def accuracy(truth: ArrayLike, pred: ArrayLike, *, classes: Names = None) -> float:
+def accuracy(truth: ArrayLike, pred: ArrayLike, *, classes: ClassNames = None) -> float:
     """Return the share of labelled rows whose predicted class is the true one.
 
     Examples
@@ -44,7 +44,7 @@ def accuracy(truth: ArrayLike, pred: ArrayLike, *, classes: Names = None) -> flo
 
 
 def confusion(
-    truth: ArrayLike, pred: ArrayLike, n_classes: int | None = None, *, classes: Names = None
+    truth: ArrayLike, pred: ArrayLike, n_classes: int | None = None, *, classes: ClassNames = None
 ) -> Ints:
     """Count how often class ``i`` was predicted as ``j``.
 
@@ -76,7 +76,7 @@ def confusion(
 
 
 def sensitivity(
-    truth: ArrayLike, pred: ArrayLike, n_classes: int | None = None, *, classes: Names = None
+    truth: ArrayLike, pred: ArrayLike, n_classes: int | None = None, *, classes: ClassNames = None
 ) -> Floats:
     """Return ``TP / (TP + FN)`` of each class (K,); NaN for one that never occurs. Also: recall.
 
@@ -90,7 +90,7 @@ def sensitivity(
 
 
 def precision(
-    truth: ArrayLike, pred: ArrayLike, n_classes: int | None = None, *, classes: Names = None
+    truth: ArrayLike, pred: ArrayLike, n_classes: int | None = None, *, classes: ClassNames = None
 ) -> Floats:
     """Return ``TP / (TP + FP)`` of each class (K,); NaN for one that is never predicted.
 
@@ -104,7 +104,7 @@ def precision(
 
 
 def specificity(
-    truth: ArrayLike, pred: ArrayLike, n_classes: int | None = None, *, classes: Names = None
+    truth: ArrayLike, pred: ArrayLike, n_classes: int | None = None, *, classes: ClassNames = None
 ) -> Floats:
     """Return ``TN / (TN + FP)`` of each class (K,); NaN where every row is of that class.
 
@@ -119,7 +119,7 @@ def specificity(
     return _ratio(negatives - false_alarms, negatives)
 
 
-def macro_f1(truth: ArrayLike, pred: ArrayLike, *, classes: Names = None) -> float:
+def macro_f1(truth: ArrayLike, pred: ArrayLike, *, classes: ClassNames = None) -> float:
     """Return the mean over classes of ``2 TP / (2 TP + FP + FN)``.
 
     The mean is over the classes that occur, as true or as predicted ones.
@@ -135,7 +135,7 @@ def macro_f1(truth: ArrayLike, pred: ArrayLike, *, classes: Names = None) -> flo
 
 
 def log_loss(
-    truth: ArrayLike, probs: ArrayLike, floor: float = 1e-3, *, classes: Names = None
+    truth: ArrayLike, probs: ArrayLike, floor: float = 1e-3, *, classes: ClassNames = None
 ) -> float:
     """Return the mean of ``-log p[truth]``, in nats.
 
@@ -164,7 +164,7 @@ def log_loss(
     return float(-np.mean(np.log(p[np.arange(y.size), y])))
 
 
-def brier(truth: ArrayLike, probs: ArrayLike, *, classes: Names = None) -> float:
+def brier(truth: ArrayLike, probs: ArrayLike, *, classes: ClassNames = None) -> float:
     """Return the mean of ``sum_k (p_k - [k = truth])^2``: 0 is perfect, 2 the worst.
 
     Examples
@@ -183,7 +183,7 @@ def switches_per_hour(
     truth: ArrayLike | None = None,
     max_gap: float | None = None,
     *,
-    classes: Names = None,
+    classes: ClassNames = None,
 ) -> float:
     """Return how often the predicted class changes per hour.
 
@@ -221,7 +221,7 @@ def count_switches(
     truth: ArrayLike | None = None,
     max_gap: float | None = None,
     *,
-    classes: Names = None,
+    classes: ClassNames = None,
 ) -> tuple[float, float]:
     """Return how often the predicted class changes, and the hours; see `switches_per_hour`.
 
@@ -256,7 +256,7 @@ def detection_delay(
     time: ArrayLike,
     max_gap: float | None = None,
     *,
-    classes: Names = None,
+    classes: ClassNames = None,
 ) -> Delay:
     """Measure how long it takes until a change of the true class is detected.
 
@@ -316,7 +316,7 @@ def summary(
     probs: ArrayLike,
     time: ArrayLike | None = None,
     *,
-    classes: Names = None,
+    classes: ClassNames = None,
 ) -> dict[str, float]:
     """Return every metric that is one number.
 

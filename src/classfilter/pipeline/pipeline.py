@@ -34,7 +34,7 @@ from .heads import (
     weight_text,
     weights_of_heads,
 )
-from .settings import LAYOUT, kind_of, options, settings_of_rows, to_builtin, to_toml
+from .settings import LAYOUT, options, saved_kind, settings_of_rows, to_builtin, to_toml
 
 
 def require_filter(filter: Any) -> Any:  # noqa: A002
@@ -444,7 +444,7 @@ class Chain:
         settings = {"classes": to_builtin(self.classes), **settings_of_rows(self)}
         if self.policy is not None:
             given = {key: x for key, x in options(self.policy).items() if x is not None}
-            settings["policy"] = {"kind": kind_of(self.policy), **given}
+            settings["policy"] = {"kind": saved_kind(self.policy), **given}
         if self.rule is not None:
             settings["events"] = self.rule.settings
         if self._smoother is not None:

@@ -36,7 +36,7 @@ def options(configured: object) -> dict[str, Any]:
     return {key: to_builtin(value) for key, value in getattr(configured, "_options", {}).items()}
 
 
-def kind_of(configured: object) -> str:
+def saved_kind(configured: object) -> str:
     """Return the name in a file of the class of a filter or a policy; a subclass has its own."""
     return str(vars(type(configured)).get("_kind") or type(configured).__name__)
 
@@ -55,7 +55,7 @@ def settings_of_rows(chain: Any) -> dict[str, Any]:
             **({"heads": {k: x or [] for k, x in layout.items()}} if type(layout) is dict else {}),
             **(common if same else {"labels": heads}),
         }
-    settings: dict[str, Any] = {"filter": kind_of(chain._fresh)}
+    settings: dict[str, Any] = {"filter": saved_kind(chain._fresh)}
     if not isinstance(chain.beta, dict) and chain.beta != 1.0:
         settings["beta"] = chain.beta
     settings["options"] = options(chain._fresh)
@@ -122,9 +122,9 @@ def _section(title: str, entries: Mapping[str, Any]) -> list[str]:
     inner = {key: value for key, value in entries.items() if isinstance(value, Mapping)}
     plain = {key: value for key, value in entries.items() if key not in inner}
     lines = ["", f"[{title}]"] if title and (plain or not inner) else []
-    lines += [f"{_key(key)} = {_value(value)}" for key, value in plain.items()]
+    lines += [f"{_toml_key(key)} = {_value(value)}" for key, value in plain.items()]
     for key, value in inner.items():
-        lines += _section(f"{title}.{_key(key)}" if title else _key(key), value)
+        lines += _section(f"{title}.{_toml_key(key)}" if title else _toml_key(key), value)
     return lines
 
 
@@ -147,5 +147,5 @@ def _escape(match: re.Match[str]) -> str:
     return f"\\{char}" if char in '"\\' else f"\\u{ord(char):04x}"
 
 
-def _key(key: str) -> str:
+def _toml_key(key: str) -> str:
     return key if re.fullmatch(r"[A-Za-z0-9_-]+", key) else _value(key)

@@ -64,7 +64,7 @@ def rows_of(
     n = len(probs)  # type: ignore[arg-type]
     streams = Factorized(np.zeros(n, np.intp), [None])
     if groups is not None:
-        cells = _column("groups", groups, n).tolist()
+        cells = _one_per_row("groups", groups, n).tolist()
         for row, cell in enumerate(cells):
             if cell is None or cell != cell:
                 raise RowError("groups", cell, remedy="name the stream of each row", row=row)
@@ -73,7 +73,7 @@ def rows_of(
     kind = TimeKind()
     try:
         if times is not None:
-            time, kind = read_times(_column("times", times, n))
+            time, kind = read_times(_one_per_row("times", times, n))
         order, _ = grouped(time, streams.codes, sort=True)
         if times is None:  # the rows of each stream are one time unit apart
             parts = np.split(order, group_starts(streams.codes[order]))
@@ -96,7 +96,7 @@ def rows_of(
     )
 
 
-def _column(name: str, column: ArrayLike, n: int) -> Array:
+def _one_per_row(name: str, column: ArrayLike, n: int) -> Array:
     array = np.asarray(column)
     if array.shape != (n,):
         raise ValueError(f"{name} has shape {array.shape}; it must be ({n},), one per row of X")

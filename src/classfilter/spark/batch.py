@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
-ROWS_AT_ONCE = 1 << 16
+ROWS_OF_TABLE = 1 << 16
 """Each table takes a millisecond or two, however small; Spark's batches have 10,000 rows."""
 
 
@@ -65,13 +65,13 @@ def filter_frame(
     chain = Chain.of(filter, beta=beta, channel=channel, smoothing=lag != 0)
     form = frame_format(df, chain, columns, scores, unit, invalid)
     if lag != 0:
-        lag = check_smoothing(form, lag)
+        lag = checked_lag_of(form, lag)
     require_batch(df, "filter_stream")
     schema = result_schema(df, form, status=form.invalid == "quarantine")
     return partition_and_sort(df, form).mapInArrow(Work(form, lag), schema)
 
 
-def check_smoothing(form: FrameFormat, lag: int | None) -> int | None:
+def checked_lag_of(form: FrameFormat, lag: int | None) -> int | None:
     """Return a lag if the filter can smooth, or raise."""
     check_smoother(form.settings.filter())
     return check_lag(lag)
@@ -121,7 +121,7 @@ def checked_tables(
     """
     stream = form.layout.columns.get("stream")
     goes_on: set[Any] = set()
-    for table, unfinished in with_unfinished(arrow_tables(batches, ROWS_AT_ONCE), stream):
+    for table, unfinished in with_unfinished(arrow_tables(batches, ROWS_OF_TABLE), stream):
         checked = check_rows(table, form)
         there = goes_on | set(checked.rows.streams)
         goes_on = there & set(unfinished)

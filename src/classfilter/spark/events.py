@@ -14,7 +14,7 @@ from ..pipeline import Chain, Channels
 from ..support.imports import import_optional
 from ..support.types import Weights
 from ..support.validation import class_order
-from .batch import check_smoothing, checked_tables, require_batch
+from .batch import checked_lag_of, checked_tables, require_batch
 from .rows import CheckedRows, seconds_if_any
 from .schema import (
     STATUS,
@@ -79,7 +79,7 @@ def event_frame(
         form = filtered_frame_format(df, columns, scores, unit, invalid)
     else:
         form = frame_format(df, chain, columns, scores, unit, invalid)
-    lag = check_smoothing(form, lag) if smooth else 0
+    lag = checked_lag_of(form, lag) if smooth else 0
     engine_of(form, rule, lag)  # it names a class that is wrong before anything runs
     status = invalid == "quarantine"
     schema = event_schema(df, form, status)

@@ -157,7 +157,7 @@ def live_rows(
     _check_session(df, instead.replace("frame", "stream"))
     if ahead is None and _has_dates(df, form):
         ahead = DAY
-    rows = _checked(df, form, None if expires is None else wait, ahead)
+    rows = _checked_rows(df, form, None if expires is None else wait, ahead)
     return LiveRows(rows, form.layout.columns["stream"], expires)
 
 
@@ -199,7 +199,7 @@ def _check_session(df: DataFrame, function: str) -> None:
             )
 
 
-def _checked(
+def _checked_rows(
     df: DataFrame, form: FrameFormat, delay: float | None, max_ahead: float | None
 ) -> DataFrame:
     """Return the rows with their observations and errors, in many rows at a time."""
