@@ -135,7 +135,8 @@ def filter_options(command: Command) -> Command:
         tuning = {name: arguments.pop(name, None) for name in ("reference", "event_duration")}
         tuning = {name: value for name, value in tuning.items() if value is not None}
         require_one(given, tuning)
-        settings = _settings_of_options(heads=heads_of(None, arguments["scores"]), **given)
+        heads = _named_heads(arguments["classes"] or (), arguments["scores"])
+        settings = _settings_of_options(heads=heads, **given)
         command(settings._replace(tuning=tuning), **arguments)
 
     return SETTINGS(with_settings)
@@ -154,10 +155,15 @@ def _settings_of_options(
         def new_chain(classes: tuple[str, ...]) -> Chain:
             if heads.is_exclusive:
                 return Chain(DirichletFilter(classes, **options), beta=weights)
-            return Chain(MultiLabelFilter(classes, DirichletFilter(2, **options)), beta=weights)
+            f: Any = DirichletFilter(2, **options)
+            if not heads.shown:
+                return Chain(MultiLabelFilter(classes, f), beta=weights)
+            sizes = zip(heads.names, heads.sizes, strict=True)
+            f = {name: DirichletFilter(size, **options) for name, size in sizes}
+            return Chain(MultiLabelFilter(heads.layout, f), beta=weights)
 
         try:
-            new_chain(("a", "b"))  # before the first row comes, which may take long
+            new_chain(heads.shown or ("a", "b"))  # before the first row comes, which may take long
         except ArgumentError as error:
             raise ValueError(message_of(None, error)) from None
         return Settings(new_chain, heads, tunes=tunes)
@@ -190,6 +196,17 @@ def _classes(
         return None if text is None else text_names(text.split(","), 1)
     except ValueError:
         raise click.BadParameter(f"{text!r} is not a list of names, such as walk,sit") from None
+
+
+def _named_heads(classes: tuple[str, ...], scores: str) -> Heads:
+    """Return the heads that --classes names, activity:walk of the head activity, or their kind."""
+    layout: dict[str, list[str]] = {}
+    for name in classes:
+        head, _, one = name.partition(":")
+        layout.setdefault(head, []).extend([one] if one else [])
+    if scores != "independent" or not any(layout.values()):
+        return heads_of(None, scores)
+    return heads_of({head: names or None for head, names in layout.items()}, scores)
 
 
 def _column_names(
@@ -285,7 +302,8 @@ FORMAT = option_group(
         "--classes",
         callback=_classes,
         metavar="NAMES",
-        help="The classes, with commas between them; by default those of the data.",
+        help="The classes, with commas between them; by default those of the data. With --scores "
+        "independent, activity:walk,activity:sit are classes of one head.",
     ),
     click.option(
         "--columns",
@@ -326,13 +344,14 @@ def table_options(command: Command) -> Command:
     def with_format(*settings: Settings, **arguments: Any) -> None:
         how = {name: arguments.pop(name) for name in READING}
         classes: tuple[str, ...] = how.pop("classes") or ()
-        known = next((given.heads for given in settings), heads_of(None, how["scores"]))
+        heads = _named_heads(classes, how["scores"])
+        known = next((given.heads for given in settings), heads)
         kind = EXCLUSIVE if known.is_exclusive else LABELS
         if 0 < len(classes) < kind.fewest:
             hint = "give two or more, or --scores independent for one score by itself"
             raise click.UsageError(f"--classes names only {classes[0]!r}; {hint}")
         try:
-            form = TableFormat.of(kind.like(classes), **how)
+            form = TableFormat.of(heads if heads.shown else kind.like(classes), **how)
         except ValueError as error:
             raise ValueError(message_of(None, error)) from error
         command(*settings, form=form, **arguments)
