@@ -38,7 +38,7 @@ def test_states_written_without_it_still_load(tmp_path: Path) -> None:
 def test_it_stays_with_other_weights_or_filters() -> None:
     judged = chain(expected={"weak": WEAK})
     assert cf.Chain.of(judged, beta={"weak": 1.0}).expected == {"weak": WEAK}
-    assert judged.with_filter(cf.EmaFilter(["walk", "sit"])).expected == {"weak": WEAK}
+    assert cf.Chain(cf.EmaFilter(["walk", "sit"]), **judged._parts).expected == {"weak": WEAK}
     assert chain().expected == {}
 
 

@@ -295,13 +295,6 @@ class Chain:
         """Return a fresh filter."""
         return self._fresh.copy()
 
-    def with_filter(self, filter: Filter) -> Chain:  # noqa: A002
-        """Return the same weights, channels and policy around another filter.
-
-        A smoother of the chain's own stays; where there is none, the new filter smooths too.
-        """
-        return Chain(filter, **self._parts)
-
     def with_rule(self, rule: EventRule | None, smoothed: EventRule | None = None) -> Self:
         """Return the same chain with another rule for events, or with none.
 
