@@ -11,7 +11,6 @@ import numpy as np
 from ..errors import ArgumentError, RowError
 from ..inputs import Heads, in_order, named_classes, truth_of_heads
 from ..inputs import label_scores as read_scores
-from ..support.imports import public
 from ..support.types import Bools, Floats, is_number
 from ..support.validation import text_names
 from .results import Counts, ratio
@@ -161,6 +160,3 @@ def average_precision(true: Bools, scores: Floats) -> float:
     last = np.append(np.flatnonzero(np.diff(scores[order])), true.size - 1)
     found = np.cumsum(true[order])[last]
     return float((np.diff(found, prepend=0) * found / (last + 1)).sum() / found[-1])
-
-
-public(LabelScores, module="classfilter.metrics")

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
 from ..support.html import block, table
-from ..support.imports import public
 from ..support.text import aligned
 
 
@@ -164,6 +163,3 @@ def mean_of_known(values: Iterable[float]) -> float:
     """Return the mean of the values that are not NaN; NaN where there are none."""
     known = [x for x in values if not math.isnan(x)]
     return math.fsum(known) / len(known) if known else math.nan
-
-
-public(EventScores, module="classfilter.metrics")

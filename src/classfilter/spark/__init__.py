@@ -8,9 +8,8 @@ taken in order of time and, at equal times, of source and then of prediction.
 """
 
 from .batch import filter_frame
-from .event_stream import event_stream
 from .events import event_frame
-from .stream import filter_stream
+from .stream import event_stream, filter_stream
 
 __all__ = [
     "event_frame",
