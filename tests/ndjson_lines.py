@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import classfilter as cf
 from classfilter import Chain, Channel, DirichletFilter, EventRule
-from classfilter.cli.options import _REMEDIES
+from classfilter.cli.options import TYPED
 from classfilter.engine import store
 from classfilter.live import serve
 from streams import random_stream
@@ -83,7 +83,7 @@ def run(lines: bytes, state: str | None = None, **arguments: Any) -> tuple[list[
                 state=Path(state) if state else None,
                 every=1000.0,
                 events=Path(events) if events else None,
-                words=_REMEDIES,
+                words=TYPED,
                 **arguments.get("more", {}),
             )
             print(json.dumps(served), file=messages)

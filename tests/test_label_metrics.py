@@ -34,7 +34,7 @@ def test_all_scores_equal_scikit_learn(seed: int) -> None:
     each: dict[str, list[float]] = {"f1": [], "precision": [], "recall": [], "ap": []}
     for k in range(true.shape[1]):
         y, s = true[known[:, k], k], predicted[known[:, k], k]
-        one = scores.by_label[str(k)]
+        one = scores.by_class[str(k)]
         ours = [one.precision, one.recall, one.f1, one.accuracy, one.average_precision]
         theirs = [NAN] * 5
         if y.size:
@@ -66,15 +66,15 @@ def test_names_decisions_and_one_label() -> None:
     true = pd.DataFrame({"robin": [1, 0, 1], "wren": [0, None, 1]})
     predicted = pd.DataFrame({"p_wren": [0.2, 0.9, 0.9], "p_robin": [0.9, 0.1, 0.2]})
     scores = label_scores(true, predicted)
-    assert list(scores.by_label) == ["robin", "wren"]
-    assert scores.by_label["robin"].recall == 0.5
-    assert scores.by_label["wren"].f1 == 1.0
+    assert list(scores.by_class) == ["robin", "wren"]
+    assert scores.by_class["robin"].recall == 0.5
+    assert scores.by_class["wren"].f1 == 1.0
     decided = np.array([[True, False], [False, True], [False, True]])
     by_decision = label_scores(true, decided)
     assert (by_decision.f1, by_decision.macro_f1) == (scores.f1, scores.macro_f1)
-    assert by_decision.by_label["robin"].average_precision == pytest.approx(5 / 6)
+    assert by_decision.by_class["robin"].average_precision == pytest.approx(5 / 6)
     one = label_scores([1, 0, -1], [0.7, 0.6, 0.1], labels=["robin"])
-    assert (one.known, one.precision, one.by_label["robin"].known) == (2, 0.5, 2)
+    assert (one.known, one.precision, one.by_class["robin"].known) == (2, 0.5, 2)
 
 
 def test_the_printout_says_the_convention() -> None:
@@ -83,7 +83,7 @@ def test_the_printout_says_the_convention() -> None:
     assert lines[1].split() == ["micro", "3", "1", "2", "1", "0.667", "0.500", "1.000", "1.000"]
     assert lines[-1].startswith("On is above 0.3. Micro: all labels together. Macro: the mean")
     assert "<table" in scores._repr_html_()
-    assert str(scores.by_label["0"]).splitlines()[-1] == "On is above 0.3."
+    assert str(scores.by_class["0"]).splitlines()[-1] == "On is above 0.3."
 
 
 @pytest.mark.parametrize(

@@ -333,7 +333,7 @@ def test_demo_prints_the_table_and_writes_the_picture(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     out, page = tmp_path / "demo.png", tmp_path / "report.html"
-    demo.main(str(out), days=1, report=str(page))
+    demo.demonstrate(str(out), days=1, report=str(page))
     printed = capsys.readouterr().out
     assert f"{page}: days with the tuned filter: 1;" in printed
     assert page.read_text("utf-8").startswith("<!doctype html>")
@@ -349,7 +349,7 @@ def test_demo_prints_the_table_and_writes_the_picture(
     assert f"{out}: " in printed
     assert printed.rstrip().endswith("--event-duration 5min")  # what to do next
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    demo.main(str(tmp_path / "none.png"), days=1)
+    demo.demonstrate(str(tmp_path / "none.png"), days=1)
     assert "pip install 'classfilter[plot]'" in capsys.readouterr().out
     assert not (tmp_path / "none.png").exists()
 

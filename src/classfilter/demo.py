@@ -42,7 +42,7 @@ TUNING_SHARE = 0.5
 """Of the progress bar."""
 
 
-class Scores(NamedTuple):
+class DayScores(NamedTuple):
     """Accuracy in percent, switches per hour, and F1@50 of the events in percent."""
 
     accuracy: float
@@ -71,7 +71,7 @@ def estimates(day: Simulation, tuned: Tuned) -> dict[str, Array]:
     }
 
 
-def scores(day: Simulation, methods: dict[str, Array], decided: Events) -> dict[str, Scores]:
+def scores(day: Simulation, methods: dict[str, Array], decided: Events) -> dict[str, DayScores]:
     """Return the scores of each method over one day, of the events decided, and of the truth.
 
     The events of a method are the runs of its most probable class.
@@ -83,7 +83,7 @@ def scores(day: Simulation, methods: dict[str, Array], decided: Events) -> dict[
     }
     rows = {**methods, EVENTS: _classes_of(decided, day), TRUTH: day.truth}
     return {
-        name: Scores(
+        name: DayScores(
             100 * metrics.accuracy(day.truth, p),
             metrics.switches_per_hour(p, day.time),
             100 * metrics.event_scores(true, {**runs, EVENTS: decided, TRUTH: true}[name]).f1,
@@ -99,14 +99,14 @@ def _classes_of(decided: Events, day: Simulation) -> Array:
     return np.repeat([day.classes.index(event.label) for event in decided], rows)
 
 
-def table(days: list[dict[str, Scores]]) -> str:
+def table_of_scores(days: list[dict[str, DayScores]]) -> str:
     """Return the mean scores of all days beside the paper's accuracies, as lines of text."""
     lines = [
         f"{'':18}{'accuracy,':>10}{'in the':>8}{'switches':>10}{'events,':>10}",
         f"{'':18}{'%':>10}{'paper':>8}{'per hour':>10}{'F1@50, %':>10}",
     ]
     for name in days[0]:
-        mean = Scores(*np.mean([day[name] for day in days], axis=0))
+        mean = DayScores(*np.mean([day[name] for day in days], axis=0))
         paper = f"{PAPER[name]:.2f}" if name in PAPER else "-"
         lines.append(
             f"{name:18}{mean.accuracy:10.2f}{paper:>8}{mean.switches:10.1f}{mean.event_f1:10.1f}"
@@ -157,7 +157,7 @@ def show_progress(share: float, width: int = 40) -> None:
         sys.stderr.flush()
 
 
-def main(out: str = "demo.png", days: int = 25, report: str | None = None) -> None:
+def demonstrate(out: str = "demo.png", days: int = 25, report: str | None = None) -> None:
     """Print the table and write the picture to the file `out`, and a report where one is wanted.
 
     Parameters
@@ -180,7 +180,7 @@ def main(out: str = "demo.png", days: int = 25, report: str | None = None) -> No
             first = day, methods, decided
         show_progress(TUNING_SHARE + (1 - TUNING_SHARE) * (seed + 1) / days)
     print(f"{days} simulated days; a weak classifier every 5 s, a strong one once a minute.\n")
-    print(table(rows))
+    print(table_of_scores(rows))
     print(
         "\nRaw is what the classifiers say. Simple, Single and Multiple are the paper's methods:"
         "\nthe mean of five, and its filter with equal weights and with half the weight for the"
@@ -212,4 +212,4 @@ def main(out: str = "demo.png", days: int = 25, report: str | None = None) -> No
 
 if __name__ == "__main__":
     picture_path, *report_path = sys.argv[1:] or ["demo.png"]
-    main(picture_path, report=report_path[0] if report_path else None)
+    demonstrate(picture_path, report=report_path[0] if report_path else None)

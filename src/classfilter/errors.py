@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from enum import StrEnum
 from functools import wraps
@@ -12,57 +13,90 @@ from typing import Any, Self, TypeVar, cast
 Named = TypeVar("Named", bound=Callable[..., Any])
 
 
-class Remedy(StrEnum):
-    """What to do, in the words of Python, where the command line or a line has other words.
+def _in_words(template: str, typed: bool) -> str:
+    """Return a remedy with what stands in ``<...>`` as arguments of Python, or as options."""
 
-    These look up the member. It is the same object after pickling.
+    def option(match: re.Match[str]) -> str:
+        code, bar, on_command_line = match[1].partition("|")
+        if bar:
+            return on_command_line if typed else code
+        name, _, value = code.partition("=")
+        if name.startswith("column "):
+            column = name.removeprefix("column ")
+            cell = f'"{value}"' if value else "..."
+            option = f"--columns {column}={value or 'COLUMN'}"
+            return option if typed else f'columns={{"{column}": {cell}}}'
+        return f"--{name} {value}" if typed else f'{name}="{value}"'
+
+    return re.sub("<(.*?)>", option, template)
+
+
+class Remedy(StrEnum):
+    """What to do, in the words of Python; `typed` has the words of the command line.
+
+    What differs stands in ``<...>``: an argument, ``<scores=logits>``; the name of a column,
+    ``<column time>``; or both texts. A member is the same object after pickling.
     """
 
+    typed: str
+
+    def __new__(cls, template: str) -> Self:
+        """Return the member of a template."""
+        text = _in_words(template, typed=False)
+        member = str.__new__(cls, text)
+        member._value_, member.typed = text, _in_words(template, typed=True)
+        return member
+
     BOOLEAN = "write 1.0 for True and 0.0 for False"
-    SOFTMAX = "logits need classfilter.softmax"
+    SOFTMAX = "logits need <classfilter.softmax|--scores logits>"
     NORMALISE = (
-        "if one class is true at a time, normalise it (logits need classfilter.softmax, "
-        "percentages a division by 100); if several may be true at once, or none, the scores are "
-        'independent: give a MultiLabelFilter, and scores="independent" where it is an argument'
+        "if one class is true at a time, normalise it (logits need "
+        "<classfilter.softmax|--scores logits>, percentages <a division by 100|--scores percent>); "
+        "if several may be true at once, or none, <the scores are independent: give a "
+        'MultiLabelFilter, and scores="independent" where it is an argument'
+        "|give --scores independent>"
     )
-    ONE_SCORE = 'if it is one score by itself, give scores="independent"'
-    SORT = "put the rows in order of time, or give sort=True"
-    OR_SORT = "if they are of one stream, put the rows in order of time, or give sort=True"
-    IF_STREAMS = 'if the rows are of several streams, name the column: columns={"stream": ...}'
-    WHICH_STREAMS = (
-        'is there a column that tells the streams apart? Name it: columns={"stream": ...}'
-    )
-    TIME_FORMAT = 'say how they are written: time_format="%d.%m.%Y %H:%M:%S"'
-    OR_SOURCES = 'if it has the classifiers of one stream: columns={"source": ...}'
-    IF_LOGITS = 'logits need classfilter.softmax; if these are logits, give scores="logits"'
-    IF_PERCENT = 'for percentages, give scores="percent"'
-    PERCENT_SIGN = 'leave out the sign %, and give scores="percent"'
-    LOOK_LIKE_PERCENT = 'these look like percentages: give scores="percent"'
-    IF_NOT_CLASSES = "if not all are, give classes=[...]"
-    GIVE_CLASSES = "give the classes: classes=[...]"
-    CLASSES_IN_ORDER = "give the names in the order of the numbers: classes=[...]"
-    COLUMN_FOR_NAME = 'give the name in the table for a name here: columns={"time": "ts"}'
-    NAME_TIME = 'name it, columns={"time": ...}'
-    NAME_STREAM = 'name it, columns={"stream": ...}; or rename it'
-    NAME_SOURCE = 'name it, columns={"source": ...}; or rename it'
-    NAME_LABEL = 'name it, columns={"label": ...}; or rename it'
-    NAME_PREDICTION = 'name it, columns={"prediction": ...}; or rename it'
-    NAME_CONFIDENCE = 'name it, columns={"confidence": ...}; or rename it'
-    UNIT_MS = 'give unit="ms", or unit="s" if the numbers are right as they are'
-    UNIT_US = 'give unit="us", or unit="s" if the numbers are right as they are'
-    UNIT_NS = 'give unit="ns", or unit="s" if the numbers are right as they are'
+    ONE_SCORE = "if it is one score by itself, give <scores=independent>"
+    SORT = "put the rows in order of time, or give <sort=True|--sort>"
+    OR_SORT = "if they are of one stream, put the rows in order of time, or give <sort=True|--sort>"
+    IF_STREAMS = "if the rows are of several streams, name the column: <column stream>"
+    WHICH_STREAMS = "is there a column that tells the streams apart? Name it: <column stream>"
+    TIME_FORMAT = 'say how they are written: <time_format=|--time-format >"%d.%m.%Y %H:%M:%S"'
+    OR_SOURCES = "if it has the classifiers of one stream: <column source>"
+    IF_LOGITS = "<logits need classfilter.softmax; |>if these are logits, give <scores=logits>"
+    IF_PERCENT = "for percentages, give <scores=percent>"
+    PERCENT_SIGN = "leave out the sign %, and give <scores=percent>"
+    LOOK_LIKE_PERCENT = "these look like percentages: give <scores=percent>"
+    IF_NOT_CLASSES = "if not all are, give <classes=[...]|--classes NAMES>"
+    GIVE_CLASSES = "give the classes: <classes=[...]|--classes NAMES>"
+    CLASSES_IN_ORDER = "give the names in the order of the numbers: <classes=[...]|--classes NAMES>"
+    COLUMN_FOR_NAME = "give the name in the table for a name here: <column time=ts>"
+    NAME_TIME = "name it, <column time>"
+    NAME_STREAM = "name it, <column stream>; or rename it"
+    NAME_SOURCE = "name it, <column source>; or rename it"
+    NAME_LABEL = "name it, <column label>; or rename it"
+    NAME_PREDICTION = "name it, <column prediction>; or rename it"
+    NAME_CONFIDENCE = "name it, <column confidence>; or rename it"
+    UNIT_MS = "give <unit=ms>, or <unit=s> if the numbers are right as they are"
+    UNIT_US = "give <unit=us>, or <unit=s> if the numbers are right as they are"
+    UNIT_NS = "give <unit=ns>, or <unit=s> if the numbers are right as they are"
     HALF_LIFE = "give a half-life in seconds, as the times are"
-    HALF_LIFE_OR_UNIT = 'give a half-life in the unit of the times, or their unit: unit="ms"'
-    NAME_PROBS = 'name them, columns={"p_walk": ...} or columns={"prediction": ...}'
+    HALF_LIFE_OR_UNIT = "give a half-life in the unit of the times, or their unit: <unit=ms>"
+    NAME_PROBS = "name them, <column p_walk> or <column prediction>"
     NAME_PROBS_OR_CLASSES = (
-        'name them, columns={"p_walk": ...} or columns={"prediction": ...}; or, where the columns '
-        'are named as the classes, give classes=["walk", ...]'
+        "name them, <column p_walk> or <column prediction>; or, where the columns are named as the "
+        'classes, give <classes=["walk", ...]|--classes walk,...>'
     )
-    EVENT_FORMAT = 'give one of these suffixes, or the format: format="csv"'
-    SECOND_0 = "give the date of second 0, such as start=events[0].start, or write CSV or JSON"
-    SEPARATOR = "say which: separator=..."
-    WHICH_PREDICTION = 'say which: columns={"prediction": "prediction"} or columns={"p_walk": ...}'
-    ONLY_PREDICTION = 'to read the classes alone, give columns={"prediction": "prediction"}'
+    EVENT_FORMAT = (
+        'give one of these suffixes, or <the format: format="csv"|.selections.txt for raven>'
+    )
+    SECOND_0 = (
+        "give the date of second 0, such as <start=events[0].start"
+        "|--start 2024-05-01T22:00:00+02:00>, or write CSV or JSON"
+    )
+    SEPARATOR = "say which<: separator=...| with it>"
+    WHICH_PREDICTION = "say which: <column prediction=prediction> or <column p_walk>"
+    ONLY_PREDICTION = "to read the classes alone, give <column prediction=prediction>"
 
 
 class ArgumentError(ValueError):

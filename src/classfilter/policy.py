@@ -20,7 +20,7 @@ from .inputs import positive_duration
 from .support.types import Duration
 from .support.validation import check_dtype
 
-ROUNDING = 1e-9
+TIME_ROUNDING = 1e-9
 """The share of a duration that rounding may lose."""
 
 
@@ -134,7 +134,7 @@ class Periodic:
             due = self._steps_since_strong == 0 or self._steps_since_strong >= self.every
         else:
             assert self.seconds is not None
-            due = since.get(self.strong, math.inf) >= self.seconds * (1 - ROUNDING)
+            due = since.get(self.strong, math.inf) >= self.seconds * (1 - TIME_ROUNDING)
         return self.strong if due else self.weak
 
     def called(self, source: str, observation: ArrayLike, probs: ArrayLike, dt: float) -> None:

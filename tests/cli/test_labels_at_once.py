@@ -141,3 +141,22 @@ def test_lines_as_they_come(tmp_path: Path) -> None:
     )  # fmt: skip
     on = cf.DirichletFilter(2, half_life=10.0).update([0.25, 0.75], dt=0.0)[1]
     assert json.loads(done.stdout)["f_robin"] == on
+
+
+def test_heads_of_several_classes_are_named_by_their_columns(run: Run) -> None:
+    rng = np.random.default_rng(3)
+    heads = {"activity": ["walk", "sit", "run"], "alone": None}
+    probs = np.column_stack([rng.dirichlet(np.ones(3), 40), rng.random(40)])
+    rows = cf.rows(time=np.arange(40) * 2.0, probs=probs, classes=heads)
+    cf.write_table(rows.to_table(), "in.csv")
+    names = ["--scores", "independent", "--classes", ",".join(rows.classes)]
+    code, _, err = run("filter", "in.csv", "-o", "out.csv", *names, *HALF_LIFE)
+    assert code == 0, err
+    each = {n: cf.DirichletFilter(k, half_life=10.0) for n, k in (("activity", 3), ("alone", 2))}
+    wanted = cf.filter_table(rows, cf.MultiLabelFilter(heads, each))
+    got = cf.read_table("out.csv")
+    assert got.select(pl.col("^f_.*$")).equals(wanted.select(pl.col("^f_.*$")))
+    assert got["activity"].to_list() == wanted["activity"].to_list()
+    code, out, err = run("compare", "in.csv", *names)
+    assert code == 0, err
+    assert "2 labels" in out

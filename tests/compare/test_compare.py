@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 import pytest
@@ -44,7 +45,7 @@ def some() -> tuple[Rows, ...]:
 
 @lru_cache
 def result() -> Comparison:
-    return compare(some(), "strong", extra={"Perfect": list(map(perfect, some()))}, seed=5)
+    return compare(some(), "strong", extra={"Perfect": perfect}, seed=5)
 
 
 # --- the measures ---------------------------------------------------------------------------
@@ -124,9 +125,12 @@ def test_perfect_probabilities() -> None:
 
 def test_late_probabilities() -> None:
     recs = [clean(0), clean(1)]
-    late = [np.concatenate([perfect(rec)[:1], perfect(rec)[:-1]]) for rec in recs]
+
+    def late(rec: Rows) -> Floats:
+        return np.concatenate([perfect(rec)[:1], perfect(rec)[:-1]])
+
     got = values(compare(recs, "strong", extra={"Late": late}), "Late")
-    assert got == pytest.approx(by_hand(recs, late), rel=1e-9)
+    assert got == pytest.approx(by_hand(recs, list(map(late, recs))), rel=1e-9)
     assert got["delay"] == pytest.approx(5.0)
 
 
@@ -198,10 +202,16 @@ def test_a_class_that_never_changes_has_no_delay() -> None:
 def test_without_labels() -> None:
     """By the criterion of `tune`; the truth fits best, and classes turned around fit worst."""
     bare = [changed(clean(seed), label=label) for seed, label in ((0, None), (1, [-1] * 720))]
-    predicted = [raw(rec).argmax(axis=1) for rec in bare]
-    truth = [perfect(clean(seed)) for seed in (0, 1)]
-    turned = {f"turned {n}": [np.eye(K)[(k + n) % K] for k in predicted] for n in range(K)}
-    comparison = compare(bare, "strong", extra=turned | {"Truth": truth})
+
+    def truth(rec: Rows) -> Floats:
+        same = [np.array_equal(rec.probs, one.probs, equal_nan=True) for one in bare]
+        return perfect(clean(same.index(True)))
+
+    extra: dict[str, Any] = {
+        f"turned {n}": lambda rec, n=n: np.eye(K)[(raw(rec).argmax(axis=1) + n) % K]
+        for n in range(K)
+    }
+    comparison = compare(bare, "strong", extra=extra | {"Truth": truth})
     assert {tuple(row.measures) for row in comparison.rows} == {("agreement", "switches", "events")}
     assert math.isnan(comparison.true_switches)
     assert "The true class" not in str(comparison)

@@ -38,8 +38,7 @@ def smooth_by_hand(rec: Rows) -> Any:
 @lru_cache
 def result(labelled: bool) -> Comparison:
     recs = some() if labelled else tuple(changed(rec, label=None) for rec in some())
-    extra = {MINE: [smooth_by_hand(rec) for rec in recs]}
-    return compare(recs, "strong", events=RULE, extra=extra)
+    return compare(recs, "strong", events=RULE, extra={MINE: smooth_by_hand})
 
 
 def events_of(rule: Any, raw: bool = False) -> dict[int, tuple[Rows, list[cf.Event]]]:
@@ -144,8 +143,8 @@ def test_it_is_a_table_and_text() -> None:
 @pytest.mark.parametrize("labelled", [True, False])
 def test_rows_are_compared_with_their_events_by_argmax(labelled: bool) -> None:
     recs = some() if labelled else tuple(changed(rec, label=None) for rec in some())
-    extra = {MINE: [smooth_by_hand(rec) for rec in recs]}
-    by_rows, by_events = compare(recs, "strong", extra=extra), result(labelled)
+    by_rows = compare(recs, "strong", extra={MINE: smooth_by_hand})
+    by_events = result(labelled)
     for name in ("Raw", "Hold", "Tuned", MINE):
         rows, events = values(by_rows, name), values(by_events, f"{name}: argmax")
         assert {key: rows[key] for key in rows if "event" in key} == {

@@ -9,7 +9,6 @@ from scipy.special import digamma
 
 import classfilter as cf
 from classfilter import _core
-from classfilter.filters import smooth_streams
 from classfilter.filters.dirichlet_smoothing import _in_two_searches, _mode
 from classfilter.support.types import Floats
 from markov import FLOOR, random_prior
@@ -234,9 +233,7 @@ def test_arrays_that_do_not_fit_are_refused() -> None:
 def test_rows_in_single_precision(lag: int | None) -> None:
     """Rows that are float32 already, as those of labels are, count as the same numbers do."""
     rows: Any = np.random.default_rng(0).dirichlet(np.ones(2), 9).astype(np.float32)
-    beta, dt, counts = np.full(9, 0.7), np.ones(9), np.array([4, 5])
     for dtype in (np.float32, np.float64):
         f = cf.DirichletFilter(2, 0.8, dtype=dtype)
-        found = smooth_streams(f, rows, beta, dt, counts, lag)
-        same = smooth_streams(f, rows.astype(np.float64), beta, dt, counts, lag)
-        np.testing.assert_array_equal(found, same)
+        single = cf.smooth(f, rows, 0.7, lag=lag)
+        np.testing.assert_array_equal(single, cf.smooth(f, rows.astype(np.float64), 0.7, lag=lag))

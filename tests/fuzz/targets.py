@@ -18,7 +18,7 @@ import classfilter as cf
 from classfilter.events.files import READ
 from classfilter.live import serve
 from classfilter.pipeline.settings import to_toml
-from classfilter.pipeline.toml import parse
+from classfilter.pipeline.toml import parse_settings
 
 warnings.simplefilter("ignore")  # of NumPy, for numbers that float32 does not have
 CLASSES = ("a", "b", "c")
@@ -62,7 +62,7 @@ def toml(data: bytes) -> None:
     with suppress(ValueError):
         first = cf.load(path)
         text = to_toml(first.settings)
-        assert to_toml(parse(text).settings) == text
+        assert to_toml(parse_settings(text).settings) == text
 
 
 def csv(data: bytes) -> None:

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from sklearn.metrics import confusion_matrix
 
-import classfilter as cf
 from classfilter.pipeline import Channel
 from classfilter.pipeline.channel import MIN_ENTRY, nearest
 
@@ -163,38 +162,27 @@ def test_the_nearest_outputs_count(time: list[float], others: list[float], seed:
 
 
 @given(SEEDS)
-def test_between_recordings(seed: int) -> None:
+def test_the_nearest_better_output_counts(seed: int) -> None:
     rng = np.random.default_rng(seed)
-    recs, weak, strong = [], [], []
-    for _ in range(3):
-        time = np.sort(rng.integers(0, 60, 25)) / 2
-        source = rng.choice(["weak", "strong", "odd"], 25)
-        source[:2] = "weak", "strong"
-        probs = rng.dirichlet(np.ones(3), 25)
-        probs[2:][rng.random(23) < 0.1] = NAN
-        recs.append(cf.rows(time=time, source=source, probs=probs, classes=3))
-        better = [t for t in range(25) if source[t] == "strong" and not np.isnan(probs[t, 0])]
-        for t in range(25):
-            if source[t] == "weak":
-                weak.append(probs[t])
-                strong.append(probs[min(better, key=lambda i: abs(time[i] - time[t]))])
-    alone = cf.rows(
-        time=[0, 1], source="weak", probs=[[1, 0, 0]] * 2, classes=3
-    )  # no reference to compare it with
-    fitted = Channel.between([*recs, alone], "weak", "strong", smoothing=2.0, prior=[1, 2, 3])
+    time = np.sort(rng.integers(0, 60, 25)) / 2
+    is_strong = rng.random(25) < 0.5
+    is_strong[:2] = False, True
+    probs = rng.dirichlet(np.ones(3), 25)
+    probs[2:][rng.random(23) < 0.1] = NAN
+    better = [t for t in range(25) if is_strong[t] and not np.isnan(probs[t, 0])]
+    nearest = [better[int(np.abs(time[better] - time[t]).argmin())] for t in range(25)]
+    weak, strong = probs[~is_strong], probs[nearest][~is_strong]
+    fitted = Channel.fit(
+        weak,
+        probs[is_strong],
+        time=time[~is_strong],
+        strong_time=time[is_strong],
+        smoothing=2.0,
+        prior=[1, 2, 3],
+    )
     expected = Channel.fit(weak, strong, smoothing=2.0, prior=[1, 2, 3])
     np.testing.assert_allclose(fitted.matrix, expected.matrix, rtol=1e-12)
     assert fitted.prior.tolist() == expected.prior.tolist()
-    rec = recs[0]
-    is_weak, is_strong = rec.of_source("weak"), rec.of_source("strong")
-    timed = Channel.fit(
-        rec.probs[is_weak],
-        rec.probs[is_strong],
-        time=rec.time[is_weak],
-        strong_time=rec.time[is_strong],
-    )
-    single = Channel.between(rec, "weak", "strong")
-    np.testing.assert_allclose(single.matrix, timed.matrix, rtol=1e-12)
 
 
 # --- errors ---------------------------------------------------------------------------------
@@ -256,18 +244,6 @@ UNEQUAL = [[0.5, 0.5], [1.0]]
         (lambda: Channel.fit(TWO, [-1], time=[0, 1], strong_time=[0]), "no row in common"),
         (lambda: Channel.fit(TWO, [0, 1], smoothing=0), "smoothing is 0; it must be positive"),
         (lambda: Channel.fit(TWO, [0, 1], smoothing=np.inf), "smoothing is inf"),
-        (
-            lambda: Channel.between(
-                cf.rows(time=[0, 1], source=["a", "b"], probs=TWO, classes=2), "a", "c"
-            ),
-            "no recording has observations of both 'a' and 'c'; there are: a, b",
-        ),
-        (
-            lambda: Channel.between(
-                [cf.rows(time=[0], source="a", probs=[[NAN, NAN]], classes=2)], "a", "a"
-            ),
-            "no recording has observations of both 'a' and 'a'; there are: a",
-        ),
     ],
 )
 def test_errors_name_the_argument_the_row_and_the_remedy(call: Any, message: str) -> None:

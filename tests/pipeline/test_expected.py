@@ -9,7 +9,7 @@ import pytest
 
 import classfilter as cf
 from classfilter.pipeline import Expected
-from classfilter.pipeline.toml import parse
+from classfilter.pipeline.toml import parse_settings
 
 WEAK = Expected(5.0, 0.8, 5.0, (60.0, 1 / 3), 20.0)
 BETA = {"weak": 0.1, "strong": 1.0}
@@ -38,7 +38,7 @@ def test_states_written_without_it_still_load(tmp_path: Path) -> None:
 def test_it_stays_with_other_weights_or_filters() -> None:
     judged = chain(expected={"weak": WEAK})
     assert cf.Chain.of(judged, beta={"weak": 1.0}).expected == {"weak": WEAK}
-    assert judged.with_filter(cf.EmaFilter(["walk", "sit"])).expected == {"weak": WEAK}
+    assert cf.Chain(cf.EmaFilter(["walk", "sit"]), **judged._parts).expected == {"weak": WEAK}
     assert chain().expected == {}
 
 
@@ -64,4 +64,4 @@ def test_what_is_wrong_is_named(change: dict[str, Any], message: str) -> None:
 def test_a_file_says_where_it_is_wrong() -> None:
     text = 'classes = ["walk", "sit"]\nfilter = "raw"\nexpected = 3\n'
     with pytest.raises(ValueError, match=r"expected is 3; it must be a section, \[expected\]"):
-        parse(text)
+        parse_settings(text)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import classfilter as cf
 from classfilter.engine import format_for
-from classfilter.spark.event_processor import EventProcessor
+from classfilter.spark.processor import EventProcessor
 from classfilter.spark.schema import FrameFormat
 from fleet_frames import BETA, CHANNEL, CLASSES, ORDER, fleet
 from micro_batches import Store, Watermark, checked_columns, run_batch

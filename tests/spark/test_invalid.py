@@ -104,7 +104,7 @@ def test_invalid_rows_are_quarantined(spark: Any, lag: int | None) -> None:
     before = spark.conf.get(at_once)
     spark.conf.set(at_once, "4")  # whole batches are invalid, too
     try:
-        result = cf.spark.smooth_frame(
+        result = cf.spark.filter_frame(
             frame, F, beta=BETA, channel=CHANNEL, lag=lag, invalid="quarantine"
         )
         collected = by_row(result)

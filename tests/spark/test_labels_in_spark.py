@@ -177,17 +177,3 @@ def test_a_query_of_heads_of_several_classes(spark: Any, tmp_path: Path) -> None
     expected = cf.filter_table(df.sort("row"), chain)
     assert isinstance(expected, pl.DataFrame)
     assert out.sort("row").drop("status", "error").equals(expected)
-
-
-@pytest.mark.slow
-def test_tuned_by_labels(spark: Any) -> None:
-    df = birds(2, 200).fill_null(0.5)
-    df = df.with_columns(time=pl.col("row") * 1.0)  # Spark sorts rows of the same time anyhow
-    df = df.with_columns(
-        (pl.col(f"p_{name}") > 0.5).cast(int).alias(f"y_{name}") for name in LABELS
-    )
-    how: Any = {"filter": "sticky", "reference": "near", "labels": True}
-    frame = spark.createDataFrame(df.to_arrow())
-    tuned = cf.spark.tune_frame(frame, scores="independent", **how)
-    rows = cf.rows(df.sort("stream", "time"), scores="independent")
-    assert tuned.settings == cf.tune(rows, **how).settings

@@ -129,7 +129,7 @@ def test_any_arrow_batches_smoothed(
 @pytest.mark.parametrize("lag", LAGS)
 def test_smoothed(spark: Any, lag: int | None) -> None:
     df = fleet(50, 2000)
-    smoothed = cf.spark.smooth_frame(
+    smoothed = cf.spark.filter_frame(
         spark.createDataFrame(df.to_arrow()), FILTERS[0], beta=BETA, channel=CHANNEL, lag=lag
     )
     wanted = cf.smooth_table(df.sort(ORDER), FILTERS[0], beta=BETA, channel=CHANNEL, lag=lag).sort(
@@ -216,26 +216,6 @@ def test_without_streams_all_rows_are_one(spark: Any) -> None:
     assert_same_bits(by_row(filtered), wanted)
 
 
-def test_tuned_on_a_sample(spark: Any) -> None:
-    days = [cf.simulate("capture24", hours=2.0, seed=seed).rows() for seed in range(3)]
-    tables = [
-        rec.to_table().with_columns(stream=pl.lit(f"s{seed}")) for seed, rec in enumerate(days)
-    ]
-    frame = spark.createDataFrame(pl.concat(tables).to_arrow()).repartition(3)
-    options: dict[str, Any] = {"filter": "sticky", "reference": "strong"}
-    every = cf.spark.tune_frame(frame, classes=days[0].classes, **options)
-    alone = cf.tune(days, **options)
-    assert (repr(every.filter()), every.beta) == (repr(alone.filter()), alone.beta)
-    drawn = cf.spark.tune_frame(frame, 1, classes=days[0].classes, **options)
-    again = cf.spark.tune_frame(frame.repartition(2), 1, classes=days[0].classes, **options)
-    ones = [cf.tune(rec, **options) for rec in days]
-    assert (drawn.filter(), drawn.beta) != (every.filter(), every.beta)
-    assert drawn.beta == again.beta
-    assert drawn.beta in [one.beta for one in ones]
-    with pytest.raises(ValueError, match="streams is 0; it must be at least 1"):
-        cf.spark.tune_frame(frame, 0)
-
-
 def test_what_is_wrong_with_the_columns_is_said_before_anything_runs(spark: Any) -> None:
     df = fleet(2, 10)
     frame = spark.createDataFrame(df.to_arrow())
@@ -257,9 +237,9 @@ def test_what_is_wrong_with_the_columns_is_said_before_anything_runs(spark: Any)
     with pytest.raises(ValueError, match="beta\\['weak'\\] is 2"):
         cf.spark.filter_frame(frame, FILTERS[0], beta={"weak": 2.0})
     with pytest.raises(ValueError, match="lag"):
-        cf.spark.smooth_frame(frame, FILTERS[0], beta=BETA, lag=-1)
+        cf.spark.filter_frame(frame, FILTERS[0], beta=BETA, lag=-1)
     with pytest.raises(TypeError, match="VoteFilter"):
-        cf.spark.smooth_frame(frame, FILTERS[3], beta=BETA)
+        cf.spark.filter_frame(frame, FILTERS[3], beta=BETA, lag=None)
 
 
 def test_columns_named_as_the_classes(spark: Any) -> None:
@@ -281,9 +261,7 @@ def test_dataframes_of_another_kind_are_sent_to_what_takes_them(spark: Any) -> N
         with pytest.raises(TypeError, match=r"of Spark; use classfilter\.spark: .*event_frame"):
             call(frame)
     with_rule: list[Any] = [cf.spark.event_frame, cf.spark.event_stream]
-    for call in [cf.spark.filter_frame, cf.spark.smooth_frame, cf.spark.filter_stream, *with_rule]:
+    for call in [cf.spark.filter_frame, cf.spark.filter_stream, *with_rule]:
         for other in (df, df.to_pandas(), df.to_arrow()):
             with pytest.raises(TypeError, match=r"not a DataFrame of Spark; use .*filter_table"):
                 call(other, f, *[cf.EventRule(5)] * (call in with_rule))
-    with pytest.raises(TypeError, match=r"not a DataFrame of Spark; .* tune for other"):
-        cf.spark.tune_frame(df.to_pandas())

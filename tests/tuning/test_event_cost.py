@@ -12,18 +12,18 @@ from hypothesis import strategies as st
 
 import classfilter as cf
 from classfilter.inputs import Heads
-from classfilter.tuning.event_cost import EventCounts, StreamRows, round_up, row_times
+from classfilter.tuning.event_cost import DecidedRows, EventCounts, round_up, row_times
 
 CLASSES = ("walk", "sit", "run")
 HEADS = Heads.exclusive(CLASSES)
 
 
-def random_rows(rng: np.random.Generator, rows: int) -> StreamRows:
+def random_rows(rng: np.random.Generator, rows: int) -> DecidedRows:
     probs = rng.dirichlet(np.full(3, 0.5), rows)
-    return StreamRows(np.cumsum(rng.choice([1.0, 2.0], rows)), probs)
+    return DecidedRows(np.cumsum(rng.choice([1.0, 2.0], rows)), probs)
 
 
-def events_of(streams: Sequence[StreamRows], rule: cf.EventRule) -> list[Any]:
+def events_of(streams: Sequence[DecidedRows], rule: cf.EventRule) -> list[Any]:
     recordings = [
         cf.rows(time=time, source="any", probs=probs, classes=CLASSES) for time, probs in streams
     ]
@@ -71,7 +71,7 @@ def test_a_cost_of_at_least_as_many_events(seed: int, least: int) -> None:
 def test_where_no_cost_has_just_so_many_there_are_more() -> None:
     """Both changes are worth the same, so that either both are reported or none."""
     walk = np.repeat([0.9, 0.1, 0.9], 10)
-    rows = StreamRows(np.arange(30.0), np.stack([walk, 1 - walk], axis=1))
+    rows = DecidedRows(np.arange(30.0), np.stack([walk, 1 - walk], axis=1))
     counts = EventCounts([rows], Heads.exclusive(["walk", "sit"]))
     assert (counts.total(3.9), counts.total(4.1)) == (3, 1)  # 10 rows of 0.8, for two changes
     assert counts.total(counts.smallest_cost(2)) == 1
@@ -79,7 +79,7 @@ def test_where_no_cost_has_just_so_many_there_are_more() -> None:
 
 
 def test_a_row_stands_for_the_time_to_the_next_but_for_gaps() -> None:
-    rows = StreamRows(np.array([0.0, 1, 3, 10]), np.full((4, 2), 0.5))
+    rows = DecidedRows(np.array([0.0, 1, 3, 10]), np.full((4, 2), 0.5))
     assert row_times(rows).tolist() == [1, 2, 7, 7]
     assert row_times(rows, 5.0).tolist() == [1, 2, 5, 5]
     rows.probs[1] = np.nan

@@ -10,7 +10,7 @@ import pytest
 
 import classfilter as cf
 from classfilter.inputs import Heads
-from classfilter.tuning.event_cost import StreamRows
+from classfilter.tuning.event_cost import DecidedRows
 from classfilter.tuning.event_labels import EventTally, choose_by_labels, costs_to_try, tally_events
 from classfilter.tuning.event_rule import with_event_rule
 from label_days import label_day
@@ -48,7 +48,7 @@ def test_events_are_scored_as_event_scores_does(kind: str) -> None:
             noise = rng.dirichlet(np.ones(len(rec.classes)), len(rec))
             probs = 0.5 * np.eye(len(rec.classes))[rec.label] + 0.5 * noise
             probs = np.where(rng.random((len(rec), 1)) < 0.3, noise, probs)
-        streams.append(StreamRows(rec.time, probs))
+        streams.append(DecidedRows(rec.time, probs))
     costs = [0.0, 1.0, 5.0, 40.0]
     labels = [np.asarray(rec.label) for rec in recs]
     tally = tally_events(streams, labels, recs[0].heads, rule, costs)
@@ -62,7 +62,7 @@ def test_events_are_scored_as_event_scores_does(kind: str) -> None:
 
 def test_time_without_a_label_does_not_count() -> None:
     time, truth = np.arange(40.0), np.repeat([0, 1, 0, 1], 10)
-    rows = StreamRows(time, np.eye(2)[truth])
+    rows = DecidedRows(time, np.eye(2)[truth])
     label = truth.copy()
     label[5:25] = -1
     tally = tally_events([rows], [label], Heads.exclusive(["walk", "sit"]), cf.EventRule(), [0.0])

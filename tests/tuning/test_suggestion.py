@@ -10,8 +10,8 @@ import pytest
 import classfilter as cf
 from classfilter.inputs import Heads
 from classfilter.tuning import Suggestion, Tuned
-from classfilter.tuning.event_cost import EventCounts, StreamRows
-from classfilter.tuning.expected_events import Calls
+from classfilter.tuning.event_cost import DecidedRows, EventCounts
+from classfilter.tuning.expected_events import ExpectedCalls
 from classfilter.tuning.suggestion import MIN_KEPT, MOST_LIVE_COST, suggest
 
 
@@ -54,7 +54,7 @@ def costs(tuned: Tuned) -> tuple[float, float]:
 def random_counts(seed: int = 0) -> EventCounts:
     rng = np.random.default_rng(seed)
     probs = rng.dirichlet(np.full(3, 0.5), 400)
-    return EventCounts([StreamRows(np.arange(400.0), probs)], Heads.exclusive("abc"))
+    return EventCounts([DecidedRows(np.arange(400.0), probs)], Heads.exclusive("abc"))
 
 
 def test_errors_that_stand_alone_do_not_count_as_events() -> None:
@@ -99,7 +99,7 @@ def test_applied_only_where_calls_share_errors_and_half_of_them_expect_as_many(
 ) -> None:
     live, offline = random_counts(0), random_counts(1)
     most = offline.total(0.0)
-    calls = Calls(shared, 0.5 * most, 0.5 * most * kept, 0.0, 4.0)
+    calls = ExpectedCalls(shared, 0.5 * most, 0.5 * most * kept, 0.0, 4.0)
     found = suggest(calls, live, offline)
     assert found.applied == (kept == MIN_KEPT and shared == 2)
     assert (
@@ -116,7 +116,7 @@ def test_applied_only_where_calls_share_errors_and_half_of_them_expect_as_many(
 
 def test_no_cost_where_no_more_events_are_there_than_expected() -> None:
     live, offline = random_counts(0), random_counts(1)
-    found = suggest(Calls(1, 1e9, 1e9, 0.0, 4.0), live, offline)
+    found = suggest(ExpectedCalls(1, 1e9, 1e9, 0.0, 4.0), live, offline)
     assert (found.offline_cost, found.applied) == (0.0, False)
 
 
@@ -124,11 +124,11 @@ def test_no_cost_where_no_more_events_are_there_than_expected() -> None:
 def test_a_live_cost_of_more_than_half_a_call_is_left_out(share: float) -> None:
     rng = np.random.default_rng(0)
     steady = rng.dirichlet(np.full(3, 0.5), 40).repeat(10, axis=0)
-    offline = EventCounts([StreamRows(np.arange(400.0), steady)], Heads.exclusive("abc"))
+    offline = EventCounts([DecidedRows(np.arange(400.0), steady)], Heads.exclusive("abc"))
     live = random_counts(1)
     cost = live.smallest_cost(offline.total(0.0))
     assert cost > 0
-    found = suggest(Calls(1, 1e9, 1e9, 0.0, share * cost / MOST_LIVE_COST), live, offline)
+    found = suggest(ExpectedCalls(1, 1e9, 1e9, 0.0, share * cost / MOST_LIVE_COST), live, offline)
     assert found.live_cost == (cost if share > 1 else 0.0)
 
 

@@ -13,34 +13,43 @@ from dataclasses import replace
 from pathlib import Path
 
 import click
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
 from .._version import __version__
 from ..engine import filter_to
 from ..inputs import TableFile, TableFormat
 from ..pipeline import Chain
 from ..support.signals import Signals, Terminated
-from .embedded import export, verify
+from .embedded import export_command, verify_command
 from .events import events_command
 from .files import TABLE, Input, Output, input_options
 from .options import (
     FILE,
+    QUIET,
     REFERENCE,
+    SMOOTHING,
+    SORT,
     Settings,
-    about,
     check_classes,
     check_smoothing,
     end,
     example,
     filter_options,
+    message_of,
     printable,
+    progress_bar,
     table_options,
     warnings_as_lines,
 )
 from .plot import plot
 from .stream import stream
-from .tuning import compare, make_chain, read_streams, report, tune, tuned_note
+from .tuning import (
+    compare_command,
+    make_chain,
+    read_streams,
+    report_command,
+    tune_command,
+    tuned_note,
+)
 
 MAX_TUNED = 1_000_000
 """Rows of a file that is filtered without settings, at most: tuning takes 25 s, and 0.9 GB."""
@@ -93,18 +102,10 @@ def cli() -> None:
 @REFERENCE
 @filter_options
 @table_options
-@click.option("--smooth", is_flag=True, help="Use all later rows too; needs the file in memory.")
-@click.option(
-    "--lag",
-    type=click.IntRange(0),
-    metavar="ROWS",
-    help="Smooth each row with only this many later rows of its stream.",
-)
-@click.option(
-    "--sort", is_flag=True, help="Accept rows in any order of time; needs the file in memory."
-)
+@SMOOTHING
+@SORT
 @click.option("--threads", type=click.IntRange(1), help="How many; by default one per processor.")
-@click.option("--quiet", is_flag=True, help="Neither progress nor summary.")
+@QUIET
 def filter_command(
     settings: Settings,
     table: Input,
@@ -127,18 +128,6 @@ def filter_command(
     """
     check_smoothing(smooth, lag)
     result = Output.of(out, table, settings.config)
-    console = Console(stderr=True, quiet=quiet)
-    bar = Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TaskProgressColumn(),
-        TextColumn("{task.completed:,} rows"),
-        TimeRemainingColumn(),
-        console=console,
-        transient=True,
-        disable=quiet or not console.is_terminal,
-    )
-
     try:
         with table.open() as source, warnings_as_lines(table.name):
             file = TableFile(source, replace(settings.for_table(form), sort=sort))
@@ -152,12 +141,14 @@ def filter_command(
             chain = make_chain(
                 settings, file.classes, lambda: read_streams(source, file.format, sort)[1]
             )
-            with bar, Signals() as signals, result.open() as written:
-                total = None if bar.disable else file.about_rows()
-                task = bar.add_task(table.path.name, total=total)
+            with (
+                progress_bar(quiet, table.path.name, file.about_rows) as show,
+                Signals() as signals,
+                result.open() as written,
+            ):
 
                 def progress(rows: int) -> None:
-                    bar.update(task, completed=rows)
+                    show(rows)
                     signals.raise_received()
 
                 done = filter_to(
@@ -170,16 +161,13 @@ def filter_command(
                     progress=progress,
                 )
     except ValueError as error:
-        raise ValueError(about(table.name, error)) from error
+        raise ValueError(message_of(table.name, error)) from error
     took = time.perf_counter() - start
     if settings.tunes and not quiet:
         click.echo(printable(tuned_note(chain)), err=True)
-    console.print(
-        f"{result.name}: {done.rows:,} rows, streams: {done.streams:,}; {took:.1f} s, "
-        f"{done.rows / took:,.0f} rows per second",
-        highlight=False,
-        soft_wrap=True,
-    )
+    if not quiet:
+        text = f"{result.name}: {done.rows:,} rows, streams: {done.streams:,}; {took:.1f} s, "
+        click.echo(printable(f"{text}{done.rows / took:,.0f} rows per second"), err=True)
 
 
 @cli.command(
@@ -191,19 +179,22 @@ def filter_command(
 @click.option("--report", help="Write a page on the first days too, to play with: HTML.")
 def demo(out: str, days: int, report: str | None) -> None:
     """Filter simulated days, print how accurate it is, and draw the hardest minutes."""
-    from ..demo import main as run
+    from ..demo import demonstrate
 
-    run(out, days, report)
+    demonstrate(out, days, report)
 
 
-cli.add_command(events_command)
-cli.add_command(stream)
-cli.add_command(plot)
-cli.add_command(tune)
-cli.add_command(compare)
-cli.add_command(report)
-cli.add_command(export)
-cli.add_command(verify)
+for _command in (
+    events_command,
+    stream,
+    plot,
+    tune_command,
+    compare_command,
+    report_command,
+    export_command,
+    verify_command,
+):
+    cli.add_command(_command)
 
 
 def main() -> None:

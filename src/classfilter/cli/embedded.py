@@ -12,10 +12,11 @@ from ..inputs import read_table
 from ..pipeline import load
 from ..support.atomic import atomic_write
 from .files import check_out
-from .options import FILE, about, example, printable, warnings_as_lines
+from .options import FILE, example, message_of, printable, warnings_as_lines
 
 
 @click.command(
+    "export",
     short_help="Write a filter as C files for firmware, or as JSON.",
     epilog=example("classfilter export walk.toml -o firmware && make -C firmware test"),
 )
@@ -33,14 +34,13 @@ from .options import FILE, about, example, printable, warnings_as_lines
 @click.option(
     "--step", help="The shortest time between two rows, for events with a minimum duration: 100ms."
 )
-def export(config: Path, out: Path, as_json: bool, tick: str, step: str | None) -> None:
+def export_command(config: Path, out: Path, as_json: bool, tick: str, step: str | None) -> None:
     """Write a filter as a folder of C files: CONFIG is a TOML file, as tune writes it.
 
     The folder compiles anywhere, in single precision: no malloc, no libm, no stdio. Its self-test
     checks that a compiler and a processor give the same bits as Python.
     """
-    from ..embedded import export as run
-    from ..embedded import to_json
+    from ..embedded import export, to_json
 
     try:
         if as_json:
@@ -50,37 +50,37 @@ def export(config: Path, out: Path, as_json: bool, tick: str, step: str | None) 
                 file.write(f"{text}\n".encode())
             return
         with warnings_as_lines(config):
-            written = run(load(config), out, config.name, tick=tick, step=step)
+            written = export(load(config), out, config.name, tick=tick, step=step)
     except ValueError as error:
-        given = {"tick": "--tick", "step": "--step"}  # the rest is in the file
-        raise ValueError(about(config, error, options=given)) from error
+        raise ValueError(message_of(config, error)) from error
     click.echo(f"{out}: {len(written)} files; make -C {out} test compares bits")
 
 
 @click.command(
+    "verify",
     short_help="Compare a device's log with Python, to the bit.",
     epilog=example("classfilter verify device.csv --config walk.toml"),
 )
 @click.argument("table", metavar="LOG", type=FILE)
 @click.option("--config", type=FILE, required=True, help="The settings that were exported.")
-def verify(table: Path, config: Path) -> None:
+def verify_command(table: Path, config: Path) -> None:
     """Compare a device's log with Python on the same predictions, to the bit.
 
     LOG has time, source, one p_<class> per class and the results of the device: one f_<class> per
     class with 9 digits, or bits, a text of 0x and 8 hexadecimal digits per class; and dt, the time
     since the row before, where the device had its own. The exit code is 0 for the same bits.
     """
-    from ..embedded import verify as run
+    from ..embedded import verify
 
     settings = load(config)
     try:
-        verdict = run(read_table(table), settings)
+        verdict = verify(read_table(table), settings)
     except ValueError as error:
         # It has no --columns: the log is written for it.
         words = {
             Remedy.NAME_TIME: "rename it in the log",
             Remedy.NAME_PROBS: "rename them in the log",
         }
-        raise ValueError(about(table, error, words)) from error
+        raise ValueError(message_of(table, error, words)) from error
     click.echo(printable(f"{table}: {verdict}"))
     sys.exit(0 if verdict.row is None else 1)

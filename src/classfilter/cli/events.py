@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from functools import wraps
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import click
 
 from ..errors import ArgumentError
-from ..events import EventRule
+from ..events import EVIDENCE, EventRule
 from ..inputs import (
     TableFormat,
     as_frame,
@@ -25,14 +24,19 @@ from .files import Input, check_out, input_options
 from .options import (
     EVENT_DURATION,
     FILE,
+    QUIET,
     REFERENCE,
+    SMOOTHING,
+    SORT,
+    Command,
     Settings,
-    about,
     check_classes,
-    check_names,
+    check_different,
     check_smoothing,
     example,
     filter_options,
+    message_of,
+    option_group,
     printable,
     table_options,
     warnings_as_lines,
@@ -40,33 +44,28 @@ from .options import (
 from .tuning import make_chain, tuned_note
 
 
-class RuleOptions(NamedTuple):
-    """What the options say of a rule, by the arguments of `EventRule`."""
-
-    given: dict[str, Any]
-
-    def rule(self, chain: Chain | None) -> EventRule:
-        """Return the rule: that of the chain, with what was given."""
-        before = None if chain is None else chain.rule
-        if before is None and not self.given:
-            raise click.UsageError(
-                "there is no rule for events; give --change-cost, such as 30s, or --config with a "
-                "section [events], which tune --event-duration writes"
-            )
-        return EventRule(**self.given) if before is None else replace(before, **self.given)
+def rule_for(chain: Chain | None, options: dict[str, Any]) -> EventRule:
+    """Return the rule of a chain, with the options of a rule that were given."""
+    before = None if chain is None else chain.rule
+    if before is None and not options:
+        raise click.UsageError(
+            "there is no rule for events; give --change-cost, such as 30s, or --config with a "
+            "section [events], which tune --event-duration writes"
+        )
+    return EventRule(**options) if before is None else replace(before, **options)
 
 
-def _by_class(
+def _all_or_each(
     _ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]
 ) -> dict[str, str] | str | None:
     """Parse one value for all classes, or CLASS=VALUE for each."""
-    check_names(texts, "value", "class")
+    check_different(texts, "value", "class")
     values = dict(text.rpartition("=")[::2] for text in texts)
     return values.get("", values or None)
 
 
 def _biases(ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]) -> Any:
-    given = _by_class(ctx, param, texts)
+    given = _all_or_each(ctx, param, texts)
     try:
         if isinstance(given, dict):
             return {name: float(text) for name, text in given.items()}
@@ -80,8 +79,8 @@ def _pad(_ctx: click.Context, _param: click.Parameter, text: str | None) -> tupl
     return None if text is None else (before, after or before)
 
 
-def rule_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the options of a rule to a command; it gets them as `RuleOptions`."""
+def rule_options(command: Command) -> Command:
+    """Add the options of a rule to a command; it gets those that were given."""
 
     @wraps(command)
     def with_rule(*settings: Any, **arguments: Any) -> None:
@@ -89,54 +88,52 @@ def rule_options(command: Callable[..., None]) -> Callable[..., None]:
         given = {name: arguments.pop(name) for name in names if name in arguments}
         if given["ignore"] is not None:
             given["ignore"] = given["ignore"].split(",")
-        rule = RuleOptions({name: x for name, x in given.items() if x is not None})
+        rule = {name: x for name, x in given.items() if x is not None}
         command(*settings, rule=rule, **arguments)
 
-    each: dict[str, Any] = {"callback": _by_class, "multiple": True, "metavar": "[CLASS=]DURATION"}
-    one: dict[str, Any] = {"metavar": "DURATION"}
-    decorated: Callable[..., None] = with_rule
-    for option in (
-        click.option(
-            "--max-delay", **one, help="The longest time that an event stays provisional."
-        ),
-        click.option("--max-duration", **one, help="Divide longer events."),
-        click.option(
-            "--max-gap", **one, help="The longest time that a row stands for; events end after it."
-        ),
-        click.option("--ignore", metavar="CLASSES", help="Report no events of these: other,rest."),
-        click.option("--shift", **one, help="Report every change earlier by this time."),
-        click.option("--pad", callback=_pad, metavar="BEFORE[,AFTER]", help="Extend each event."),
-        click.option(
-            "--min-probability", type=float, help="Report no event where no class is this probable."
-        ),
-        click.option(
-            "--evidence",
-            type=click.Choice(["time", "log"]),
-            help="What a row is worth: its probability (time), or the logarithm.",
-        ),
-        click.option(
-            "--bias",
-            callback=_biases,
-            multiple=True,
-            metavar="[CLASS=]NUMBER",
-            help="Subtracted from the probability of a class.",
-        ),
-        click.option(
-            "--merge-gap",
-            **each,
-            help="Join two events of a class if the gap between them is no longer.",
-        ),
-        click.option("--min-duration", **each, help="No event is shorter: walk=10s. Repeatable."),
-        click.option("--leave-cost", **each, help="The cost of leaving a class."),
-        click.option(
-            "--change-cost",
-            **each,
-            help="How much longer a change must make the result right: 30s, or walk=30s for each "
-            "class.",
-        ),
-    ):
-        decorated = option(decorated)
-    return decorated
+    return RULE(with_rule)
+
+
+def _each(name: str, help_text: str) -> Any:
+    """Return an option with a duration for all classes, or for each."""
+    metavar = "[CLASS=]DURATION"
+    return click.option(name, callback=_all_or_each, multiple=True, metavar=metavar, help=help_text)
+
+
+def _duration_option(name: str, help_text: str) -> Any:
+    return click.option(name, metavar="DURATION", help=help_text)
+
+
+RULE = option_group(
+    _each(
+        "--change-cost",
+        "How much longer a change must make the result right: 30s, or walk=30s for each class.",
+    ),
+    _each("--leave-cost", "The cost of leaving a class."),
+    _each("--min-duration", "No event is shorter: walk=10s. Repeatable."),
+    _each("--merge-gap", "Join two events of a class if the gap between them is no longer."),
+    click.option(
+        "--bias",
+        callback=_biases,
+        multiple=True,
+        metavar="[CLASS=]NUMBER",
+        help="Subtracted from the probability of a class.",
+    ),
+    click.option(
+        "--evidence",
+        type=click.Choice(EVIDENCE),
+        help="What a row is worth: its probability (time), or the logarithm.",
+    ),
+    click.option(
+        "--min-probability", type=float, help="Report no event where no class is this probable."
+    ),
+    click.option("--pad", callback=_pad, metavar="BEFORE[,AFTER]", help="Extend each event."),
+    _duration_option("--shift", "Report every change earlier by this time."),
+    click.option("--ignore", metavar="CLASSES", help="Report no events of these: other,rest."),
+    _duration_option("--max-gap", "The longest time that a row stands for; events end after it."),
+    _duration_option("--max-duration", "Divide longer events."),
+    _duration_option("--max-delay", "The longest time that an event stays provisional."),
+)
 
 
 @click.command(
@@ -158,21 +155,15 @@ def rule_options(command: Callable[..., None]) -> Callable[..., None]:
 @filter_options
 @table_options
 @rule_options
-@click.option("--smooth", is_flag=True, help="Use later rows too: better events, after the fact.")
-@click.option(
-    "--lag",
-    type=click.IntRange(0),
-    metavar="ROWS",
-    help="Use only this many later rows of a stream: the events of stream --lag.",
-)
-@click.option("--sort", is_flag=True, help="Accept rows in any order of time.")
+@SMOOTHING
+@SORT
 @click.option("--start", help="The date of second 0, where dates go to a format of seconds.")
-@click.option("--quiet", is_flag=True, help="No summary.")
+@QUIET
 def events_command(
     settings: Settings,
     table: Input,
     out: Path,
-    rule: RuleOptions,
+    rule: dict[str, Any],
     smooth: bool,
     lag: int | None,
     sort: bool,
@@ -195,7 +186,7 @@ def events_command(
 
     check_out(out, table, settings.config)
     check_smoothing(smooth, lag)
-    if "event_duration" in settings.tuning and "change_cost" in rule.given:
+    if "event_duration" in settings.tuning and "change_cost" in rule:
         raise click.UsageError(
             "--event-duration and --change-cost are both given; --event-duration is for finding "
             "the cost of a change: leave one out"
@@ -204,7 +195,7 @@ def events_command(
     smooth = smooth or lag is not None
     try:
         event_format(out)  # before the work, as what is wrong with a rule by itself
-        EventRule(**rule.given)
+        EventRule(**rule)
         with table.open() as source, warnings_as_lines(table.name):
             df = read_table(source, columns=form.columns)
             form = replace(form, sort=sort)
@@ -213,7 +204,7 @@ def events_command(
                     name = "--smooth" if lag is None else "--lag"
                     raise click.UsageError(f"the rows are filtered already; leave out {name}")
                 filtered = filtered_format(df.columns, form.columns, form.scores, form.unit)
-                found = events(read_rows(df, replace(filtered, sort=sort)), rule.rule(None))
+                found = events(read_rows(df, replace(filtered, sort=sort)), rule_for(None, rule))
             else:
                 known = settings.for_table(form)
                 layout = known.layout(df.columns)
@@ -226,9 +217,9 @@ def events_command(
                 )
                 if settings.tunes:
                     note = tuned_note(chain)
-                    if "event_duration" not in settings.tuning and not rule.given:
+                    if "event_duration" not in settings.tuning and not rule:
                         note += "\nclassfilter: say how long an event lasts: --event-duration 5min"
-                decide = rule.rule(chain.smoother if smooth else chain)
+                decide = rule_for(chain.smoother if smooth else chain, rule)
                 rows = read_rows(df, replace(known, heads=known.heads.like(classes)))
                 found = events(rows, chain, decide, smooth=smooth, lag=lag)
         if "stream" not in found.columns:
@@ -236,7 +227,7 @@ def events_command(
         write_events(found, out, start=start)
     except ValueError as error:
         path = None if isinstance(error, ArgumentError) and error.row is None else table.name
-        raise ValueError(about(path, error)) from error
+        raise ValueError(message_of(path, error)) from error
     if note and not quiet:
         click.echo(printable(note), err=True)
     if not quiet:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import wraps
 from pathlib import Path
@@ -16,10 +16,10 @@ import click
 from ..inputs import SEPARATORS, TableInput, file_suffix, kind_of
 from ..support.atomic import atomic_write, check_folder, check_not_input
 from ..support.standard import require_open
-from .options import FILE
+from .options import FILE, Command, option_group
 
 STANDARD = Path("-")
-KINDS = ("csv", "tsv", "parquet", "ndjson")
+FILE_KINDS = ("csv", "tsv", "parquet", "ndjson")
 TABLE = "CSV, Parquet or NDJSON, by its suffix"
 
 
@@ -119,7 +119,7 @@ def _suffix(path: Path, kind: str | None) -> str:
         return f".{kind}"
 
 
-def input_options(command: Callable[..., None]) -> Callable[..., None]:
+def input_options(command: Command) -> Command:
     """Add the argument IN and the options that say how it is written; it gets an `Input`."""
 
     @wraps(command)
@@ -134,22 +134,19 @@ def input_options(command: Callable[..., None]) -> Callable[..., None]:
         table = Input(path, kind, names.get(separator, separator))
         command(*settings, table=table, **arguments)
 
-    decorated: Callable[..., None] = with_input
-    for option in (
+    return option_group(
+        click.argument("table", metavar="IN", type=FILE),
+        click.option(
+            "--format",
+            "file_kind",
+            type=click.Choice(FILE_KINDS),
+            help="The format of IN, if it is standard input (-) or has no known suffix; in filter, "
+            "of OUT too. CSV by default.",
+        ),
         click.option(
             "--separator",
             metavar="CHARACTER",
             help="The separator of a CSV file: comma, semicolon, tab or bar; by default it is "
             "found in the header.",
         ),
-        click.option(
-            "--format",
-            "file_kind",
-            type=click.Choice(KINDS),
-            help="The format of IN, if it is standard input (-) or has no known suffix; in filter, "
-            "of OUT too. CSV by default.",
-        ),
-        click.argument("table", metavar="IN", type=FILE),
-    ):
-        decorated = option(decorated)
-    return decorated
+    )(with_input)

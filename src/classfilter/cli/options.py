@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
 import click
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
 from ..errors import ArgumentError, Remedy
 from ..filters import DirichletFilter, MultiLabelFilter
@@ -31,6 +33,19 @@ from ..inputs import duration as parse_duration
 from ..pipeline import Chain, load
 from ..support.types import Weights
 from ..support.validation import class_order, text_names
+
+Command = Callable[..., None]
+
+
+def option_group(*decorators: Callable[[Any], Any]) -> Callable[[Command], Command]:
+    """Return a decorator that adds options, in the order of the help text."""
+
+    def decorate(command: Command) -> Command:
+        for option in reversed(decorators):
+            command = option(command)
+        return command
+
+    return decorate
 
 
 def example(*lines: str) -> str:
@@ -69,7 +84,7 @@ class Settings(NamedTuple):
         return replace(form, heads=self.heads)
 
 
-def duration(_ctx: click.Context, _param: click.Parameter, text: str | None) -> float | None:
+def as_duration(_ctx: click.Context, _param: click.Parameter, text: str | None) -> float | None:
     """Parse a time such as 60s; a number alone stays as it is."""
     try:
         return None if text is None else parse_duration("", text)
@@ -94,11 +109,11 @@ def _weights(
             raise click.BadParameter(
                 f"{text!r} is not a weight; give SOURCE=WEIGHT, such as weak=0.1"
             ) from None
-    check_names(texts, "weight", "source")
+    check_different(texts, "weight", "source")
     return weights.get("", weights or None)
 
 
-def check_names(texts: tuple[str, ...], value: str, name: str) -> None:
+def check_different(texts: tuple[str, ...], value: str, name: str) -> None:
     """Refuse texts NAME=VALUE of which two have one name, or one is for all beside others."""
     names: set[str] = set()
     for text in texts:
@@ -110,7 +125,7 @@ def check_names(texts: tuple[str, ...], value: str, name: str) -> None:
         raise click.BadParameter(f"a {value} for all and others are given; name every {name}")
 
 
-def filter_options(command: Callable[..., None]) -> Callable[..., None]:
+def filter_options(command: Command) -> Command:
     """Add the options that make a filter to a command; it gets them as `Settings`."""
 
     @wraps(command)
@@ -120,39 +135,16 @@ def filter_options(command: Callable[..., None]) -> Callable[..., None]:
         tuning = {name: arguments.pop(name, None) for name in ("reference", "event_duration")}
         tuning = {name: value for name, value in tuning.items() if value is not None}
         require_one(given, tuning)
-        settings = _settings(heads=heads_of(None, arguments["scores"]), **given)
+        heads = _named_heads(arguments["classes"] or (), arguments["scores"])
+        settings = _settings_of_options(heads=heads, **given)
         command(settings._replace(tuning=tuning), **arguments)
 
-    decorated: Callable[..., None] = with_settings
-    for option in (
-        click.option("--floor", type=float, help="Smallest probability; 0.001 by default."),
-        click.option(
-            "--estimate",
-            type=click.Choice(["mode", "mean"]),
-            help="By default the mode.",
-        ),
-        click.option("--gamma", type=float, help="Decay per time unit; 0.9 by default."),
-        click.option(
-            "--half-life",
-            callback=duration,
-            metavar="DURATION",
-            help="The half-life, instead of --gamma: 60s or 5m, where times are dates or in "
-            "seconds; a number alone is in the unit of the times.",
-        ),
-        click.option(
-            "--beta",
-            callback=_weights,
-            multiple=True,
-            metavar="[SOURCE=]WEIGHT",
-            help="The weight of a source, 0 to 1: weak=0.1. A number alone is for all. Repeatable.",
-        ),
-        click.option("--config", type=FILE, help="A TOML file with the filter and the weights."),
-    ):
-        decorated = option(decorated)
-    return decorated
+    return SETTINGS(with_settings)
 
 
-def _settings(config: Path | None, beta: Weights | None, heads: Heads, **options: Any) -> Settings:
+def _settings_of_options(
+    config: Path | None, beta: Weights | None, heads: Heads, **options: Any
+) -> Settings:
     options = {name: value for name, value in options.items() if value is not None}
     if "gamma" in options and "half_life" in options:
         raise click.UsageError("--gamma and --half-life are both given; give one of them")
@@ -163,12 +155,17 @@ def _settings(config: Path | None, beta: Weights | None, heads: Heads, **options
         def new_chain(classes: tuple[str, ...]) -> Chain:
             if heads.is_exclusive:
                 return Chain(DirichletFilter(classes, **options), beta=weights)
-            return Chain(MultiLabelFilter(classes, DirichletFilter(2, **options)), beta=weights)
+            f: Any = DirichletFilter(2, **options)
+            if not heads.shown:
+                return Chain(MultiLabelFilter(classes, f), beta=weights)
+            sizes = zip(heads.names, heads.sizes, strict=True)
+            f = {name: DirichletFilter(size, **options) for name, size in sizes}
+            return Chain(MultiLabelFilter(heads.layout, f), beta=weights)
 
         try:
-            new_chain(("a", "b"))  # before the first row comes, which may take long
+            new_chain(heads.shown or ("a", "b"))  # before the first row comes, which may take long
         except ArgumentError as error:
-            raise ValueError(about(None, error)) from None
+            raise ValueError(message_of(None, error)) from None
         return Settings(new_chain, heads, tunes=tunes)
     if options:
         name = f"--{next(iter(options))}".replace("_", "-")
@@ -201,7 +198,18 @@ def _classes(
         raise click.BadParameter(f"{text!r} is not a list of names, such as walk,sit") from None
 
 
-def _columns(
+def _named_heads(classes: tuple[str, ...], scores: str) -> Heads:
+    """Return the heads that --classes names, activity:walk of the head activity, or their kind."""
+    layout: dict[str, list[str]] = {}
+    for name in classes:
+        head, _, one = name.partition(":")
+        layout.setdefault(head, []).extend([one] if one else [])
+    if scores != "independent" or not any(layout.values()):
+        return heads_of(None, scores)
+    return heads_of({head: names or None for head, names in layout.items()}, scores)
+
+
+def _column_names(
     _ctx: click.Context, _param: click.Parameter, texts: tuple[str, ...]
 ) -> dict[str, str]:
     """Parse the names of columns."""
@@ -229,14 +237,14 @@ def require_one(given: Mapping[str, Any], tuning: Mapping[str, Any]) -> None:
         )
 
 
-def _durations(
+def _event_durations(
     ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]
 ) -> str | dict[str, str] | None:
     """Return durations as they were typed: one, or one for each class."""
     by_class: dict[str, str] = {}
     for text in texts:
         name, equals, length = text.rpartition("=")
-        duration(ctx, param, length)
+        as_duration(ctx, param, length)
         if not equals and len(texts) > 1:
             raise click.BadParameter(
                 f"{text!r} names no class; give one duration, or CLASS=DURATION for each class"
@@ -247,22 +255,81 @@ def _durations(
     return by_class.get("") or by_class or None
 
 
+SORT = click.option("--sort", is_flag=True, help="Accept rows in any order; holds all in memory.")
+QUIET = click.option("--quiet", is_flag=True, help="Neither progress nor summary.")
+SMOOTHING = option_group(
+    click.option("--smooth", is_flag=True, help="Use all later rows too, after the fact."),
+    click.option(
+        "--lag",
+        type=click.IntRange(0),
+        metavar="ROWS",
+        help="Use only this many later rows of a stream.",
+    ),
+)
 REFERENCE = click.option(
     "--reference", help="The best source, to tune by; by default the one observed least often."
 )
 EVENT_DURATION = click.option(
     "--event-duration",
-    callback=_durations,
+    callback=_event_durations,
     multiple=True,
     metavar="[CLASS=]DURATION",
     help="How long an event usually lasts: 15min; tunes the filter, and the rule for events. Once "
     "for all classes, or repeated for each: walk=10min.",
 )
-CLASSES = click.option(
-    "--classes",
-    callback=_classes,
-    metavar="NAMES",
-    help="The classes, with commas between them; by default those of the data.",
+SETTINGS = option_group(
+    click.option("--config", type=FILE, help="A TOML file with the filter and the weights."),
+    click.option(
+        "--beta",
+        callback=_weights,
+        multiple=True,
+        metavar="[SOURCE=]WEIGHT",
+        help="The weight of a source, 0 to 1: weak=0.1. A number alone is for all. Repeatable.",
+    ),
+    click.option(
+        "--half-life",
+        callback=as_duration,
+        metavar="DURATION",
+        help="The half-life, instead of --gamma: 60s or 5m, where times are dates or in seconds; "
+        "a number alone is in the unit of the times.",
+    ),
+    click.option("--gamma", type=float, help="Decay per time unit; 0.9 by default."),
+    click.option("--estimate", type=click.Choice(["mode", "mean"]), help="By default the mode."),
+    click.option("--floor", type=float, help="Smallest probability; 0.001 by default."),
+)
+FORMAT = option_group(
+    click.option(
+        "--classes",
+        callback=_classes,
+        metavar="NAMES",
+        help="The classes, with commas between them; by default those of the data. With --scores "
+        "independent, activity:walk,activity:sit are classes of one head.",
+    ),
+    click.option(
+        "--columns",
+        callback=_column_names,
+        multiple=True,
+        metavar="NAME=COLUMN",
+        help="The column of IN for time, stream, ..., p_<class>: time=ts. Repeatable.",
+    ),
+    click.option(
+        "--scores",
+        type=click.Choice(SCORES),
+        default=SCORES[0],
+        show_default=True,
+        help="What the numbers of p_<class> and confidence are; independent, where several classes "
+        "may be true at once, or none.",
+    ),
+    click.option(
+        "--time-format",
+        metavar="FORMAT",
+        help='How dates in text are written, such as "%d.%m.%Y %H:%M:%S"; by default ISO 8601.',
+    ),
+    click.option(
+        "--unit",
+        type=click.Choice(list(PER_SECOND)),
+        help="The unit of times that are numbers; by default they are not converted.",
+    ),
 )
 
 
@@ -270,55 +337,26 @@ READING = ("classes", "columns", "scores", "unit", "time_format")
 """The options of reading, as those of `rows`."""
 
 
-def table_options(command: Callable[..., None]) -> Callable[..., None]:
+def table_options(command: Command) -> Command:
     """Add the options that say how a table is written; the command gets a `TableFormat`."""
 
     @wraps(command)
     def with_format(*settings: Settings, **arguments: Any) -> None:
         how = {name: arguments.pop(name) for name in READING}
         classes: tuple[str, ...] = how.pop("classes") or ()
-        known = next((given.heads for given in settings), heads_of(None, how["scores"]))
+        heads = _named_heads(classes, how["scores"])
+        known = next((given.heads for given in settings), heads)
         kind = EXCLUSIVE if known.is_exclusive else LABELS
         if 0 < len(classes) < kind.fewest:
             hint = "give two or more, or --scores independent for one score by itself"
             raise click.UsageError(f"--classes names only {classes[0]!r}; {hint}")
         try:
-            form = TableFormat.of(kind.like(classes), **how)
+            form = TableFormat.of(heads if heads.shown else kind.like(classes), **how)
         except ValueError as error:
-            raise ValueError(about(None, error)) from error
+            raise ValueError(message_of(None, error)) from error
         command(*settings, form=form, **arguments)
 
-    decorated: Callable[..., None] = with_format
-    for option in (
-        click.option(
-            "--unit",
-            type=click.Choice(list(PER_SECOND)),
-            help="The unit of times that are numbers; by default they are not converted.",
-        ),
-        click.option(
-            "--time-format",
-            metavar="FORMAT",
-            help='How dates in text are written, such as "%d.%m.%Y %H:%M:%S"; by default ISO 8601.',
-        ),
-        click.option(
-            "--scores",
-            type=click.Choice(SCORES),
-            default=SCORES[0],
-            show_default=True,
-            help="What the numbers of p_<class> and confidence are; independent, where several "
-            "classes may be true at once, or none.",
-        ),
-        click.option(
-            "--columns",
-            callback=_columns,
-            multiple=True,
-            metavar="NAME=COLUMN",
-            help="The column of IN for time, stream, ..., p_<class>: time=ts. Repeatable.",
-        ),
-        CLASSES,
-    ):
-        decorated = option(decorated)
-    return decorated
+    return FORMAT(with_format)
 
 
 _BOLD = ("\x1b[1m", "\x1b[0m")
@@ -350,6 +388,26 @@ def check_smoothing(smooth: bool, lag: int | None) -> None:
         )
 
 
+@contextmanager
+def progress_bar(
+    quiet: bool, name: str, total: Callable[[], float | None] = lambda: 1.0
+) -> Iterator[Callable[[float], None]]:
+    """Show a progress bar on a terminal; `total` is what is done at its end."""
+    console = Console(stderr=True, quiet=quiet)
+    bar = Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TaskProgressColumn(),
+        TimeRemainingColumn(),
+        console=console,
+        transient=True,
+        disable=quiet or not console.is_terminal,
+    )
+    with bar:
+        task = bar.add_task(name, total=None if bar.disable else total())
+        yield lambda done: bar.update(task, completed=done)
+
+
 def end(message: str, code: int = 1) -> NoReturn:
     """Print the reason in one line, and exit."""
     sys.stderr.write(f"classfilter: {printable(' '.join(message.split()))}\n")
@@ -367,26 +425,22 @@ def warnings_as_lines(path: Path | str) -> Iterator[None]:
     finally:  # before an error, which they may explain
         messages = [warning.message for warning in caught]
         texts = [
-            about(path, m.about) if isinstance(m, OddRowsWarning) else str(m) for m in messages
+            message_of(path, m.about) if isinstance(m, OddRowsWarning) else str(m) for m in messages
         ]
         for text in dict.fromkeys(texts):
             click.echo(printable(f"classfilter: {text}"), err=True)
 
 
-def about(
-    path: Path | str | None,
-    error: Exception,
-    words: Mapping[Remedy, str] | None = None,
-    options: Mapping[str, str] | None = None,
+def message_of(
+    path: Path | str | None, error: Exception, words: Mapping[Remedy, str] | None = None
 ) -> str:
     """Return an error's message in words of the command line, with the file's name before it.
 
-    `words` are remedies in words of the command itself, `options` the arguments that it has.
+    `words` are remedies in words of the command itself.
     """
     text = str(error)
     if isinstance(error, ArgumentError):
-        known = _OPTIONS if options is None else options
-        option = known.get(error.argument) if error.row is None else None
+        option = _typed_option(error.argument) if error.row is None else None
         if option is not None:
             name = option if error.entry is None else f"{option} {error.entry}"
             problem = error.problem
@@ -394,82 +448,24 @@ def about(
                 problem = problem.replace("is {}", "is not given", 1)
             error = error.replaced(argument=name, problem=problem, entry=None)
             path = None
-        text = error.text(words=words or _REMEDIES)
+        text = error.text(words=words or TYPED)
     return text if path is None or str(path) in text else f"{path}: {text}"
 
 
-_OPTIONS = {
-    "beta": "--beta",
-    "bias": "--bias",
-    "change_cost": "--change-cost",
-    "columns": "--columns",
-    "floor": "--floor",
-    "gamma": "--gamma",
-    "half_life": "--half-life",
-    "ignore": "--ignore",
-    "leave_cost": "--leave-cost",
-    "max_changes_per_hour": "--max-changes",
-    "max_delay": "--max-delay",
-    "event_duration": "--event-duration",
-    "max_duration": "--max-duration",
-    "max_gap": "--max-gap",
-    "merge_gap": "--merge-gap",
-    "min_duration": "--min-duration",
-    "min_probability": "--min-probability",
-    "pad": "--pad",
-    "path": "-o",
-    "reference": "--reference",
-    "separator": "--separator",
-    "shift": "--shift",
-    "start": "--start",
-    "zone": "--zone",
-    "--from": "--from",
-    "--to": "--to",
-}
-"""How arguments of functions are given as options."""
+NOT_OPTIONS = ("classes", "labels", "lag", "filter", "scores", "unit")
+"""Arguments that are not what the option of their name has: errors about them are about a file."""
 
-_REMEDIES = {
-    Remedy.SOFTMAX: "logits need --scores logits",
-    Remedy.BOOLEAN: Remedy.BOOLEAN.value,
-    Remedy.NORMALISE: "if one class is true at a time, normalise it (logits need --scores logits, "
-    "percentages --scores percent); if several may be true at once, or none, give --scores "
-    "independent",
-    Remedy.ONE_SCORE: "if it is one score by itself, give --scores independent",
-    Remedy.SORT: "put the rows in order of time, or give --sort",
-    Remedy.OR_SORT: "if they are of one stream, put the rows in order of time, or give --sort",
-    Remedy.IF_STREAMS: "if the rows are of several streams, name the column: "
-    "--columns stream=COLUMN",
-    Remedy.WHICH_STREAMS: "is there a column that tells the streams apart? Name it: "
-    "--columns stream=COLUMN",
-    Remedy.TIME_FORMAT: 'say how they are written: --time-format "%d.%m.%Y %H:%M:%S"',
-    Remedy.OR_SOURCES: "if it has the classifiers of one stream: --columns source=COLUMN",
-    Remedy.IF_LOGITS: "if these are logits, give --scores logits",
-    Remedy.IF_PERCENT: "for percentages, give --scores percent",
-    Remedy.PERCENT_SIGN: "leave out the sign %, and give --scores percent",
-    Remedy.LOOK_LIKE_PERCENT: "these look like percentages: give --scores percent",
-    Remedy.IF_NOT_CLASSES: "if not all are, give --classes NAMES",
-    Remedy.GIVE_CLASSES: "give the classes: --classes NAMES",
-    Remedy.CLASSES_IN_ORDER: "give the names in the order of the numbers: --classes NAMES",
-    Remedy.COLUMN_FOR_NAME: "give the name in the table for a name here: --columns time=ts",
-    Remedy.UNIT_MS: "give --unit ms, or --unit s if the numbers are right as they are",
-    Remedy.UNIT_US: "give --unit us, or --unit s if the numbers are right as they are",
-    Remedy.UNIT_NS: "give --unit ns, or --unit s if the numbers are right as they are",
-    Remedy.HALF_LIFE: "give a half-life in seconds, as the times are",
-    Remedy.HALF_LIFE_OR_UNIT: "give a half-life in the unit of the times, or their unit: --unit ms",
-    Remedy.NAME_TIME: "name it, --columns time=COLUMN",
-    Remedy.NAME_STREAM: "name it, --columns stream=COLUMN; or rename it",
-    Remedy.NAME_SOURCE: "name it, --columns source=COLUMN; or rename it",
-    Remedy.NAME_LABEL: "name it, --columns label=COLUMN; or rename it",
-    Remedy.NAME_PREDICTION: "name it, --columns prediction=COLUMN; or rename it",
-    Remedy.NAME_CONFIDENCE: "name it, --columns confidence=COLUMN; or rename it",
-    Remedy.NAME_PROBS: "name them, --columns p_walk=COLUMN or --columns prediction=COLUMN",
-    Remedy.NAME_PROBS_OR_CLASSES: "name them, --columns p_walk=COLUMN or --columns "
-    "prediction=COLUMN; or, where the columns are named as the classes, give --classes walk,...",
-    Remedy.EVENT_FORMAT: "give one of these suffixes, or .selections.txt for raven",
-    Remedy.SECOND_0: "give the date of second 0, such as --start 2024-05-01T22:00:00+02:00, or "
-    "write CSV or JSON",
-    Remedy.SEPARATOR: "say which with it",
-    Remedy.ONLY_PREDICTION: "to read the classes alone, give --columns prediction=prediction",
-    Remedy.WHICH_PREDICTION: "say which: --columns prediction=prediction, or --columns p_walk=walk",
-}
+
+def _typed_option(argument: str) -> str | None:
+    """Return the option of the command that an argument is given as."""
+    if argument.startswith("-"):
+        return argument
+    context = click.get_current_context(silent=True)
+    given = () if context is None or argument in NOT_OPTIONS else context.command.params
+    name = {"path": "out"}.get(argument, argument)
+    options = [p.opts[0] for p in given if isinstance(p, click.Option) and p.name == name]
+    return options[0] if options else None
+
+
+TYPED = {remedy: remedy.typed for remedy in Remedy}
 """What to do, with options in place of arguments."""

@@ -18,9 +18,9 @@ from .options import (
     PICTURES,
     REFERENCE,
     Settings,
-    about,
     example,
     filter_options,
+    message_of,
     table_options,
     warnings_as_lines,
 )
@@ -74,7 +74,7 @@ def plot(
         strong = None if chain is None else _strongest(rec, chain.beta)
         figure = overview(rec, P, rows=rows, strong=strong, zone=zone)
     except ValueError as error:
-        raise ValueError(about(table.name, error)) from error
+        raise ValueError(message_of(table.name, error)) from error
     with atomic_write(out) as file:
         figure.savefig(file, format=suffix[1:])
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import sys
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -13,17 +14,17 @@ from ..inputs import TableFormat
 from ..pipeline import Chain
 from ..support.atomic import check_not_input
 from ..support.standard import require_open
-from .events import RuleOptions, rule_options
+from .events import rule_for, rule_options
 from .options import (
-    _REMEDIES,
     FILE,
+    TYPED,
     Settings,
-    about,
+    as_duration,
     check_classes,
-    duration,
     end,
     example,
     filter_options,
+    message_of,
     table_options,
 )
 
@@ -54,7 +55,11 @@ REJECTED = 3
 )
 @click.option("--state", type=FILE, help="Save all states to this file, and continue from it.")
 @click.option(
-    "--every", callback=duration, default="1s", show_default=True, help="How often to save them."
+    "--every",
+    callback=as_duration,
+    default="1s",
+    show_default=True,
+    help="How often to save them.",
 )
 @click.option(
     "--line-number",
@@ -63,14 +68,14 @@ REJECTED = 3
 )
 @click.option(
     "--max-jump",
-    callback=duration,
+    callback=as_duration,
     default="366d",
     show_default=True,
     help="Reject a time that is further ahead in its stream, unless the next line confirms it.",
 )
 @click.option(
     "--expire-after",
-    callback=duration,
+    callback=as_duration,
     help="A stream is over after this time without a line; its next line begins it anew.",
 )
 @click.option(
@@ -81,15 +86,11 @@ REJECTED = 3
 def stream(
     settings: Settings,
     form: TableFormat,
-    rule: RuleOptions,
+    rule: dict[str, Any],
     events: Path | None,
     lag: int | None,
     state: Path | None,
-    every: float,
-    line_number: str | None,
-    max_jump: float,
-    expire_after: float | None,
-    max_streams: int | None,
+    **options: Any,
 ) -> None:
     """Filter lines as they come: NDJSON on standard input, a result for each on standard output.
 
@@ -122,18 +123,18 @@ def stream(
             check_not_input(path, 0, settings.config, argument=option)
     if form.time_format is not None:
         raise click.UsageError("--time-format is for tables; dates in lines are in ISO 8601")
-    if events is None and (rule.given or lag is not None):
-        name = "--" + next(iter(rule.given), "lag").replace("_", "-")
+    if events is None and (rule or lag is not None):
+        name = "--" + next(iter(rule), "lag").replace("_", "-")
         raise click.UsageError(f"{name} is given without --events; give both")
 
     def rule_of(chain: Chain) -> EventRule:
-        return rule.rule(chain if lag is None else chain.smoother)
+        return rule_for(chain if lag is None else chain.smoother, rule)
 
-    if events is not None and not rule.given:  # there may be one in the file; else say so at once
+    if events is not None and not rule:  # there may be one in the file; else say so at once
         if settings.heads.shown:
             rule_of(settings.make_chain(settings.heads.shown))
         else:
-            rule.rule(None)
+            rule_for(None, rule)
     named, form = form, settings.for_table(form)
 
     def make_chain(classes: tuple[str, ...]) -> Chain:
@@ -145,21 +146,17 @@ def stream(
         served = serve(
             make_chain,
             state=state,
-            every=every,
-            expire_after=expire_after,
-            max_streams=max_streams,
-            max_jump=max_jump,
+            events=events,
+            lag=lag,
             classes=form.heads,
             columns=form.columns,
             scores=form.scores,
             unit=form.unit,
-            words=_REMEDIES,
-            line_number=line_number,
-            events=events,
-            lag=lag,
+            words=TYPED,
+            **options,
         )
     except ValueError as error:
-        raise ValueError(about(None, error)) from error
+        raise ValueError(message_of(None, error)) from error
     except BrokenPipeError:
         end("the reader of the results is gone")
     except ReaderBlocked:

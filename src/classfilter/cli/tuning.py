@@ -13,8 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from ..inputs import (
     SUFFIXES,
@@ -33,29 +31,30 @@ from .options import (
     EVENT_DURATION,
     FILE,
     PICTURES,
+    QUIET,
     REFERENCE,
+    SORT,
     Settings,
-    about,
+    as_duration,
     check_classes,
-    duration,
     example,
+    message_of,
     printable,
+    progress_bar,
     require_one,
     table_options,
     warnings_as_lines,
 )
 
-SORT = click.option("--sort", is_flag=True, help="Accept rows in any order of time.")
-QUIET = click.option("--quiet", is_flag=True, help="No progress.")
-
 
 def _duration_text(ctx: click.Context, param: click.Parameter, text: str | None) -> str | None:
     """Return a duration as it was typed: its unit says whether times must be seconds."""
-    duration(ctx, param, text)
+    as_duration(ctx, param, text)
     return text
 
 
 @click.command(
+    "tune",
     short_help="Find the settings of a filter, without labels.",
     epilog=example("classfilter tune week.parquet -o walk.toml --event-duration 5min"),
 )
@@ -63,7 +62,6 @@ def _duration_text(ctx: click.Context, param: click.Parameter, text: str | None)
 @click.option("-o", "--out", type=FILE, required=True, help="Where to write the filter: TOML.")
 @click.option(
     "--filter",
-    "kind",
     type=click.Choice(["auto", "sticky", "dirichlet"]),
     default="auto",
     show_default=True,
@@ -78,6 +76,7 @@ def _duration_text(ctx: click.Context, param: click.Parameter, text: str | None)
 @click.option("--labels", is_flag=True, help="Choose by the column label.")
 @click.option(
     "--max-changes",
+    "max_changes_per_hour",
     type=click.FloatRange(min=0),
     help="A limit: at most this many changes of class an hour.",
 )
@@ -93,20 +92,14 @@ def _duration_text(ctx: click.Context, param: click.Parameter, text: str | None)
 @table_options
 @SORT
 @QUIET
-def tune(
+def tune_command(
     table: Input,
     out: Path,
-    kind: str,
-    reference: str | None,
-    every: int | None,
-    labels: bool,
-    max_changes: float | None,
-    max_delay: str | None,
-    event_duration: str | dict[str, str] | None,
     explain: bool,
     sort: bool,
     quiet: bool,
     form: TableFormat,
+    **settings: Any,
 ) -> None:
     """Find a filter, the weights of all sources and their channels, without labels.
 
@@ -114,23 +107,12 @@ def tune(
     It prints what was chosen and what it does. If IN has the reference at every time, say with
     --every how often it will be called.
     """
-    from ..tuning import summarise
-    from ..tuning import tune as run
+    from ..tuning import summarise, tune
 
     file_suffix(out, (".toml",))
     check_out(out, table)
     with _work_on(table, form, sort, quiet) as (streams, progress):
-        tuned = run(
-            streams,
-            kind,  # type: ignore[arg-type]
-            reference,
-            every=every,
-            labels=labels,
-            max_changes_per_hour=max_changes,
-            max_delay=max_delay,
-            event_duration=event_duration,
-            progress=progress,
-        )
+        tuned = tune(streams, **settings, progress=progress)
     tuned.save(out)
     command = "filter" if tuned.rule is None else "events"
     config, source = shlex.quote(str(out)), shlex.quote(str(table.path))
@@ -143,6 +125,7 @@ def tune(
 
 
 @click.command(
+    "compare",
     short_help="Compare all filters on a file.",
     epilog=example("classfilter compare week.parquet --reference strong -o filters.png"),
 )
@@ -152,7 +135,7 @@ def tune(
 @table_options
 @SORT
 @QUIET
-def compare(
+def compare_command(
     table: Input,
     out: Path | None,
     reference: str | None,
@@ -166,14 +149,14 @@ def compare(
     column label, the table has accuracy and the like; without it, how well later predictions of the
     reference fit each filter's classes.
     """
-    from ..compare import compare as run
+    from ..compare import compare
     from ..plot import comparison
 
     if out is not None:
         file_suffix(out, (*PICTURES, *SUFFIXES))
         check_out(out, table)
     with _work_on(table, form, sort, quiet) as (streams, progress):
-        result = run(streams, reference, progress=progress)
+        result = compare(streams, reference, progress=progress)
     width = shutil.get_terminal_size((80, 24)).columns
     text = result.text(width=width)
     if sys.stdout.isatty():
@@ -187,6 +170,7 @@ def compare(
 
 
 @click.command(
+    "report",
     short_help="Write a page with pictures, tables and sliders.",
     epilog=example("classfilter report week.parquet -o report.html --event-duration 5min"),
 )
@@ -198,36 +182,34 @@ def compare(
 @table_options
 @SORT
 @QUIET
-def report(
+def report_command(
     table: Input,
     out: Path,
     config: Path | None,
-    reference: str | None,
-    event_duration: str | dict[str, str] | None,
     sort: bool,
     quiet: bool,
     form: TableFormat,
+    **wanted: Any,
 ) -> None:
     """Write one HTML file about a file: what the streams are, and what filters make of them.
 
     It opens in a browser without a network. Its sliders run the filter in the page, and it saves
     the settings as JSON. IN may have any number of rows; the page says how many it shows.
     """
-    from ..report import TUNED
-    from ..report import report as run
-    from ..tuning import tune as tune_streams
+    from ..report import TUNED, report
+    from ..tuning import tune
 
-    require_one({"config": config}, {"event_duration": event_duration})
+    reference = wanted["reference"]
+    require_one({"config": config}, {"event_duration": wanted["event_duration"]})
     file_suffix(out, (".html",))
     check_out(out, table, config)
     tuned, form = _settings(config, form)
     with _work_on(table, form, sort, quiet) as (streams, progress):
         if tuned is None:
-            wanted: Any = {"reference": reference, "event_duration": event_duration}
-            tuned = tune_streams(streams, **wanted, progress=lambda done: progress(TUNED * done))
+            tuned = tune(streams, **wanted, progress=lambda done: progress(TUNED * done))
         else:
             _require_sources(config, tuned, reference, table, streams)
-        run(streams, out, tuned, reference=reference, progress=progress)
+        report(streams, out, tuned, reference=reference, progress=progress)
     click.echo(f"{out}: open it in a browser")
 
 
@@ -246,12 +228,12 @@ def make_chain(
     """Return the chain of the options or, where none makes it, what `tune` finds on streams."""
     if not settings.tunes:
         return settings.make_chain(classes)
-    from ..tuning import tune as run
+    from ..tuning import tune
 
     recordings = streams()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        tuned = run(recordings, **settings.tuning)
+        tuned = tune(recordings, **settings.tuning)
     if tuned.criterion == "nothing":
         rows = sum(int(rec.observed(tuned.reference).sum()) for rec in recordings.values())
         raise ValueError(
@@ -301,27 +283,10 @@ def _work_on(
     table: Input, form: TableFormat, sort: bool, quiet: bool
 ) -> Iterator[tuple[dict[Any, Rows], Callable[[float], None]]]:
     """Give a file's streams and a progress bar; warnings and errors become lines about the file."""
-    console = Console(stderr=True, quiet=quiet)
     try:
-        with warnings_as_lines(table.name), _bar(console, table.path.name) as progress:
+        with warnings_as_lines(table.name), progress_bar(quiet, table.path.name) as progress:
             with table.open() as source:
                 streams = read_streams(source, form, sort)[1]
             yield streams, progress
     except ValueError as error:
-        raise ValueError(about(table.name, error)) from error
-
-
-@contextmanager
-def _bar(console: Console, name: str) -> Iterator[Callable[[float], None]]:
-    """Show a progress bar on a terminal."""
-    bar = Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TimeRemainingColumn(),
-        console=console,
-        transient=True,
-        disable=console.quiet or not console.is_terminal,
-    )
-    with bar:
-        task = bar.add_task(name, total=1.0)
-        yield lambda done: bar.update(task, completed=done)
+        raise ValueError(message_of(table.name, error)) from error

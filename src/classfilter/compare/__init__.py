@@ -1,11 +1,11 @@
 """Filters compared on the same streams."""
 
 from ..support.imports import public
-from .comparison import TITLES, Comparison, Measure, Row
+from .comparison import MEASURE_TITLES, Comparison, Measure, Row
 from .methods import compare
 
 __all__ = [
-    "TITLES",
+    "MEASURE_TITLES",
     "Comparison",
     "Measure",
     "Row",

@@ -17,7 +17,7 @@ LOW_IS_GOOD = ("log_loss", "calibration_error", "brier")
 HIGH_IS_GOOD = (
     "accuracy", "macro_f1", "micro_f1", "average_precision", "agreement", "event_f1"
 )  # fmt: skip
-TITLES = {
+MEASURE_TITLES = {
     "accuracy": "accuracy (%)",
     "macro_f1": "macro-F1 (%)",
     "micro_f1": "micro-F1 (%)",
@@ -38,7 +38,7 @@ TITLES = {
 LEFT_OUT = ("brier", "calibration_error", "log_loss", "macro_f1", "delay")
 """What text has no place for, in turn: beyond `MOST_COLUMNS`, or the width."""
 MOST_COLUMNS = 8
-WIDTH = 80
+TEXT_WIDTH = 80
 TITLE_WIDTH = 8
 
 
@@ -67,14 +67,15 @@ class Row:
         By the keys of `TITLES`. Of several labels at once they are averages: macro-F1, average
         precision and how well the future fits are means over labels, the others are of all labels
         together. Average precision has no interval.
-    by_label : dict of str to dict of str to float
-        Of several labels at once, the measures of each: the same, with F1 in place of its averages.
+    by_head : dict of str to dict of str to float
+        Of several heads, such as labels, the measures of each: the same, with F1 in place of its
+        averages.
     """
 
     name: str
     smoothed: bool
     measures: dict[str, Measure]
-    by_label: dict[str, dict[str, float]] = field(default_factory=dict, repr=False)
+    by_head: dict[str, dict[str, float]] = field(default_factory=dict, repr=False)
 
 
 @dataclass(frozen=True)
@@ -125,12 +126,12 @@ class Comparison:
         texts = [_text(measure, row.measures[measure], intervals) for row in self.rows]
         return [(text, value in best) for text, value in zip(texts, values, strict=True)]
 
-    def to_table(self, kind: str = "polars", *, by_label: bool = False) -> Any:
+    def to_table(self, kind: str = "polars", *, by_head: bool = False) -> Any:
         """Return the comparison as a dataframe of ``"polars"``, ``"pandas"`` or ``"pyarrow"``.
 
-        `by_label` gives the measures of each label, where there are several at once.
+        `by_head` gives the measures of each label, or each head, where there are several.
         """
-        if by_label:
+        if by_head:
             return self._label_table(kind)
         columns: dict[str, list[Any]] = {
             "method": [row.name for row in self.rows],
@@ -145,21 +146,21 @@ class Comparison:
     def _label_table(self, kind: str) -> Any:
         if not self.labels:
             rule = "the classes exclude each other"
-            raise ArgumentError("by_label", True, rule=rule, remedy="leave it out")
+            raise ArgumentError("by_head", True, rule=rule, remedy="leave it out")
         cells = [(row, label) for row in self.rows for label in self.labels]
         columns: dict[str, list[Any]] = {
             "method": [row.name for row, _ in cells],
             "smoothed": [float(row.smoothed) for row, _ in cells],
             "label": [label for _, label in cells],
         }
-        for key in self.rows[0].by_label[self.labels[0]]:
-            columns[key] = [row.by_label[label][key] for row, label in cells]
+        for key in self.rows[0].by_head[self.labels[0]]:
+            columns[key] = [row.by_head[label][key] for row, label in cells]
         return new_table(columns, kind, text=("method", "label"))
 
     def __str__(self) -> str:
         return self.text()
 
-    def text(self, best: Callable[[str], str] = "[{}]".format, width: int = WIDTH) -> str:
+    def text(self, best: Callable[[str], str] = "[{}]".format, width: int = TEXT_WIDTH) -> str:
         """Return a table as text, with `best` applied to the best cells.
 
         Where it would be wider than `width`, intervals are left out, and then `LEFT_OUT`.
@@ -198,7 +199,7 @@ class Comparison:
         """Return the lines of a title, and the cells, each with whether it is the best."""
         cells = self.cells(measure, intervals)
         wide = max(TITLE_WIDTH, *(len(text) for text, _ in cells))
-        title = textwrap.wrap(TITLES[measure], wide, break_long_words=False)
+        title = textwrap.wrap(MEASURE_TITLES[measure], wide, break_long_words=False)
         return [*((line, False) for line in title), *cells]
 
     def _notes(self, intervals: bool = True) -> list[str]:
@@ -243,7 +244,7 @@ class Comparison:
             texts = [cells[key][i] for key in keys]
             shown = [bold(text) if best else text for text, best in texts]
             rows.append([row.name + " *" * row.smoothed, *shown])
-        header = ["", *(TITLES[key] for key in keys)]
+        header = ["", *(MEASURE_TITLES[key] for key in keys)]
         notes = [*self._notes(), "Bold: the best of its kind."]
         return block(table(header, rows), "\n".join(notes))
 

@@ -42,7 +42,7 @@ def event_rules(call: float, step: float, rule: EventRule | None) -> dict[str, R
     return rules | {f"cost {cost * call:g} s": EventRule(cost * call) for cost in COSTS}
 
 
-class EventCounts(NamedTuple):
+class EventSums(NamedTuple):
     """The sums behind the measures of one stream; those of several streams add up."""
 
     found: float
@@ -61,9 +61,9 @@ def decide_all(
     probs: Mapping[str, Sequence[Array]],
     scores: Sequence[Any],
     rules: Mapping[str, Rule],
-) -> dict[str, list[EventCounts]]:
+) -> dict[str, list[EventSums]]:
     """Return the counts of each stream, by the names of method and rule."""
-    counts: dict[str, list[EventCounts]] = {}
+    counts: dict[str, list[EventSums]] = {}
     for method, arrays in probs.items():
         for rec, P, score in zip(streams, arrays, scores, strict=True):
             P = np.asarray(P, np.float64)
@@ -77,28 +77,28 @@ def decide_all(
     return counts
 
 
-def count_events(rec: Rows, P: Array, rule: Rule, score: Any = None) -> EventCounts:
+def count_events(rec: Rows, P: Array, rule: Rule, score: Any = None) -> EventSums:
     """Return the counts of a stream, by its labels or, where none judge, by `score`."""
     events = decided_as_they_are(rule, replace(rec, probs=P))
-    label = _rows(rec, events)
+    label = _classes_of_rows(rec, events)
     hours = (rec.time[-1] - rec.time[0]) / 3600 if len(rec) else 0.0
     if score is not None:
         agreed = score.of_class[np.arange(score.rows.size), label[score.rows]]
         known = label[score.rows] >= 0
-        return EventCounts(
+        return EventSums(
             0, 0, len(events), 0, 0, 0, float(agreed[known].sum()), float(known.sum()), hours
         )
     if rec.label is None or (rec.label < 0).all():  # nothing judges it
-        return EventCounts(0, 0, 0, 0, 0, 0, 0, 0, 0)
+        return EventSums(0, 0, 0, 0, 0, 0, 0, 0, 0)
     labelled = rec.label >= 0
     scored = metrics.event_scores(label_events(rec), events, iou=IOU)
     late = scored.delay * scored.found if scored.found else 0.0
     right = float((label == rec.label)[labelled].sum())
     found = (float(scored.found), float(scored.true), float(scored.predicted), late)
-    return EventCounts(*found, right, float(labelled.sum()), 0.0, 0.0, hours)
+    return EventSums(*found, right, float(labelled.sum()), 0.0, 0.0, hours)
 
 
-def _rows(rec: Rows, events: Events) -> Ints:
+def _classes_of_rows(rec: Rows, events: Events) -> Ints:
     """Return the class of each row by the events, -1 where there is none."""
     label = np.full(len(rec), -1)
     bounds = np.searchsorted(rec.time, np.array([event[2:4] for event in events]))

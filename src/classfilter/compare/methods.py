@@ -20,9 +20,9 @@ from ..tuning import GAP, Progress, as_list, find_reference, step_of, two_folds
 from .comparison import Comparison, Row
 from .event_measures import METHODS, count_events, decide_all, event_rules, event_values
 from .row_measures import judge, last_of_each_time, measured, measures
-from .tuners import SMOOTHED, tuners
+from .tuners import SMOOTHED, Method, tuners
 
-RESAMPLES = 1000
+RESAMPLED_SETS = 1000
 
 
 @names_keywords
@@ -31,7 +31,7 @@ def compare(
     reference: str | None = None,
     *,
     events: bool | EventRule = False,
-    extra: Mapping[str, Sequence[Array]] | None = None,
+    extra: Mapping[str, Method] | None = None,
     progress: Progress | None = None,
     seed: int = 0,
 ) -> Comparison:
@@ -44,7 +44,7 @@ def compare(
         those of `metrics`; without, how much more likely later predictions of the reference are in
         the filter's class than on average, as in `tune`. They are taken as they are; where the
         reference will be called less often, thin them first. Of several labels at once, with
-        independent scores, the measures are averages over labels, and each row has `by_label`.
+        independent scores, the measures are averages over labels, and each row has `by_head`.
     reference : str, optional
         The best source. By default, the one with by far the fewest predictions.
     events : bool or EventRule, default False
@@ -52,9 +52,9 @@ def compare(
         with minimum durations, by the majority of the last nine rows, and by this rule; with True,
         by the rule at three costs. With labels, an event is found if a predicted one of its class
         has an intersection over union of 0.5 with it.
-    extra : mapping of str to sequence of ndarray (T, K), optional
-        Other methods: their class probabilities for each stream. A name that ends in
-        ", smoothed" is that of a smoother.
+    extra : mapping of str to callable, optional
+        Other methods: functions that return class probabilities, (T, K), for the `Rows` of one
+        stream. A name that ends in ", smoothed" is that of a smoother.
     progress : callable, optional
         Called with the share of the work that is done, 0 to 1.
     seed : int, default 0
@@ -115,11 +115,11 @@ def compare(
             for other in [other for other in probs if ", tuned" in other]:
                 if all(map(np.array_equal, probs[name], probs[other])):
                     del probs[other]
-    for name, arrays in (extra or {}).items():
+    for name, method in (extra or {}).items():
         if name in probs:
             raise ValueError(f"extra has {name!r}, a method of the table; give it another name")
-        probs[name] = _in_order(name, arrays, several, streams, best)
-    sets = np.random.default_rng(seed).integers(len(streams), size=(RESAMPLES, len(streams)))
+        probs[name] = [_checked_probs(name, method(rec), rec) for rec in streams]
+    sets = np.random.default_rng(seed).integers(len(streams), size=(RESAMPLED_SETS, len(streams)))
     rows, true_events = [], float("nan")
     if events:
         kept = {name: P for name, P in probs.items() if name in METHODS or name in (extra or {})}
@@ -167,37 +167,18 @@ def _true_switches(streams: Sequence[Rows]) -> float:
     return float(switches / hours) if hours else float("nan")
 
 
-def _in_order(
-    name: str,
-    arrays: Sequence[Array],
-    recordings: Sequence[Rows],
-    streams: Sequence[Rows],
-    reference: str,
-) -> list[Array]:
-    """Return a method's probabilities in the order of the streams, after checks."""
-    if len(arrays) != len(recordings):
+def _checked_probs(name: str, probs: Any, rec: Rows) -> Array:
+    """Return what a method gave for a stream, if it is probabilities."""
+    P = np.asarray(probs, np.float64)
+    if P.shape != rec.probs.shape:
         raise ValueError(
-            f"extra[{name!r}] has {len(arrays)} arrays of probabilities; give one for each of "
-            f"{len(recordings)} recordings"
+            f"extra[{name!r}] returned shape {P.shape} for a stream of {len(rec)} rows and "
+            f"{len(rec.classes)} classes"
         )
-    by_recording: dict[int, list[Array]] = {}
-    for i, (array, rec) in enumerate(zip(arrays, recordings, strict=True)):
-        P = np.asarray(array, np.float64)
-        if P.shape != (len(rec), len(rec.classes)):
-            raise ValueError(
-                f"extra[{name!r}][{i}] has shape {P.shape}; its recording has "
-                f"{len(rec)} rows and {len(rec.classes)} classes"
-            )
-        bad = ~np.isfinite(P).all(axis=1)
-        if bad.any():
-            raise ValueError(
-                f"extra[{name!r}][{i}], row {int(bad.argmax())}: not finite; give probabilities"
-            )
-        by_recording.setdefault(id(rec), []).append(P)  # a recording may occur twice
-    if all(id(rec) in by_recording for rec in streams):
-        return [by_recording[id(rec)].pop(0) for rec in streams]
-    # The only recording with predictions of the reference was cut in two, early and late.
-    (whole,) = (by_recording[id(rec)][0] for rec in recordings if rec.observed(reference).any())
-    early, late = sorted(streams, key=lambda rec: float(rec.time[0]))
-    halves = {id(early): whole[: len(early)], id(late): whole[len(early) :]}
-    return [halves[id(rec)] for rec in streams]
+    bad = ~np.isfinite(P).all(axis=1)
+    if bad.any():
+        raise ValueError(
+            f"extra[{name!r}] returned row {int(bad.argmax())} that is not finite; give "
+            "probabilities"
+        )
+    return P

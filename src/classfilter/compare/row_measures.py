@@ -16,7 +16,7 @@ from ..tuning import GAP, Criterion, count_predictions, prepare
 from .comparison import Measure, Row
 
 PERCENT = (2.5, 97.5)
-MIN_STREAMS = 5
+FEWEST_STREAMS = 5
 """Below it, there are no intervals."""
 
 
@@ -62,7 +62,7 @@ def _judge_head(streams: Sequence[Rows], reference: str) -> list[Scores] | None:
     return [Scores(rows[judged], scores[judged]) for rows, scores, judged in parts]
 
 
-class Counts(NamedTuple):
+class RowSums(NamedTuple):
     """The sums behind the measures of one stream; those of several streams add up.
 
     Each has a number for each head, (H,). But `found`, the rows of a class that are predicted, and
@@ -84,7 +84,7 @@ class Counts(NamedTuple):
     changes: Floats
 
     @classmethod
-    def of(cls, rec: Rows, P: Array, scores: Sequence[Scores] | None) -> Counts:
+    def of(cls, rec: Rows, P: Array, scores: Sequence[Scores] | None) -> RowSums:
         """Count by the labels, or where there are none in any stream, by later predictions."""
         heads, stack = rec.heads, rec.heads.stacked(np.asarray(P, np.float64))
         label = np.full(len(rec), -1) if rec.label is None else rec.label
@@ -149,7 +149,7 @@ def measures(parts: Sequence[Any], sets: NDArray[np.intp], values_of: Any) -> di
     measures = {}
     for key, value in whole.items():
         known = resampled[key][~np.isnan(resampled[key])]
-        enough = measured >= MIN_STREAMS and known.size
+        enough = measured >= FEWEST_STREAMS and known.size
         low, high = np.percentile(known, PERCENT) if enough else (np.nan, np.nan)
         measures[key] = Measure(float(value[0]), float(low), float(high))
     return measures
@@ -194,11 +194,11 @@ def _mean(values: Floats) -> Floats:
     return mean
 
 
-EXCLUSIVE = (
+OF_ONE_HEAD = (
     "agreement", "accuracy", "macro_f1", "log_loss", "calibration_error", "brier", "switches",
     "delay",
 )  # fmt: skip
-SEVERAL = (
+OF_HEADS = (
     "agreement", "macro_f1", "micro_f1", "f1", "average_precision", "accuracy", "log_loss", "brier",
     "switches", "delay",
 )  # fmt: skip
@@ -215,27 +215,27 @@ def measured(
 ) -> Row:
     """Return the measures of a method: over all heads and, where there are several, of each."""
     heads = streams[0].heads
-    parts = [Counts.of(*stream) for stream in zip(streams, probs, scores, strict=True)]
+    parts = [RowSums.of(*stream) for stream in zip(streams, probs, scores, strict=True)]
     whole = measures(parts, sets, values)
     if heads.is_exclusive:
-        return Row(name, smoothed, {key: whole[key] for key in EXCLUSIVE if key in whole})
-    every, by_label = np.arange(len(parts))[None], {}
+        return Row(name, smoothed, {key: whole[key] for key in OF_ONE_HEAD if key in whole})
+    every, by_head = np.arange(len(parts))[None], {}
     for h, label in enumerate(heads.names):
         places = {"found": heads.spans[h], "occurs": heads.spans[h]}
         columns = {
             key: np.array([getattr(part, key)[places.get(key, slice(h, h + 1))] for part in parts])
-            for key in Counts._fields
+            for key in RowSums._fields
         }
         of_head = {key: float(value[0]) for key, value in values(columns, every).items()}
         if "macro_f1" in whole:
             del of_head["micro_f1"]
             of_head["f1"] = of_head.pop("macro_f1")
             of_head["average_precision"] = _average_precision(streams, probs, heads.spans[h])
-        by_label[label] = {key: of_head[key] for key in SEVERAL if key in of_head}
+        by_head[label] = {key: of_head[key] for key in OF_HEADS if key in of_head}
     if "macro_f1" in whole:
-        mean = mean_of_known(of_head["average_precision"] for of_head in by_label.values())
+        mean = mean_of_known(of_head["average_precision"] for of_head in by_head.values())
         whole["average_precision"] = Measure(mean, float("nan"), float("nan"))
-    return Row(name, smoothed, {key: whole[key] for key in SEVERAL if key in whole}, by_label)
+    return Row(name, smoothed, {key: whole[key] for key in OF_HEADS if key in whole}, by_head)
 
 
 def _average_precision(streams: Sequence[Rows], probs: Sequence[Array], columns: slice) -> float:

@@ -40,7 +40,7 @@ SMOOTHED = ", smoothed"
 """How the name of a smoother ends."""
 ENTER, LEAVE = 0.5, 0.35
 """A label is on from the upper threshold until it is below the lower one."""
-KINDS = {"Dirichlet, tuned": "dirichlet", "Sticky, tuned": "sticky"}
+TUNED_KINDS = {"Dirichlet, tuned": "dirichlet", "Sticky, tuned": "sticky"}
 
 
 def tuners(train: Sequence[Rows], reference: str) -> dict[str, Callable[[], Method]]:
@@ -71,7 +71,7 @@ def tuners(train: Sequence[Rows], reference: str) -> dict[str, Callable[[], Meth
         return LabelTuning(train, reference, tune_head, every=1).chain()
 
     def baseline(make: Callable[[Any], Any], beta: Weights = 1.0) -> Callable[[], Method]:
-        return lambda: Chain(_of_heads(heads, make), beta=beta).run
+        return lambda: Chain(_filter_of_heads(heads, make), beta=beta).run
 
     def with_best_half_life(beta: Mapping[str, float]) -> Method:
         half_life, enough = 8 * step, prepared(train)
@@ -96,28 +96,24 @@ def tuners(train: Sequence[Rows], reference: str) -> dict[str, Callable[[], Meth
         methods["Single"] = lambda: with_best_half_life(dict.fromkeys(sources, 1.0))
         if len(sources) > 1:
             methods["Multiple"] = lambda: with_best_half_life(held)
-    for name, kind in KINDS.items():
+    for name, kind in TUNED_KINDS.items():
         channel = False if heads.is_exclusive else None
         methods[name] = lambda kind=kind, channel=channel: tuned(kind, channel).run  # type: ignore[misc]
         if len(sources) > 1 and heads.is_exclusive:
             methods[f"{name}, channel"] = lambda kind=kind: tuned(kind, True).run  # type: ignore[misc]
     methods["Tuned"] = lambda: tuned("auto").run
-    for name, kind in {**KINDS, "Tuned": "auto"}.items():
+    for name, kind in {**TUNED_KINDS, "Tuned": "auto"}.items():
         methods[name + SMOOTHED] = lambda kind=kind: tuned(kind).smooth  # type: ignore[misc]
     return methods
 
 
-def _of_heads(heads: Heads, make: Callable[[Any], Any]) -> Any:
+def _filter_of_heads(heads: Heads, make: Callable[[Any], Any]) -> Any:
     """Return a filter, of classes or of their number, or one for each head."""
     if heads.is_exclusive:
         return make(heads.shown)
     by_size = {size: make(size) for size in heads.sizes}  # equal ones are one, which is faster
-    layout = {
-        name: None if h in heads.labels else [str(one).removeprefix(f"{name}:") for one in shown]
-        for h, (name, shown) in enumerate(zip(heads.names, heads.columns, strict=True))
-    }
     filters = {name: by_size[size] for name, size in zip(heads.names, heads.sizes, strict=True)}
-    return MultiLabelFilter(layout, filters)
+    return MultiLabelFilter(heads.layout, filters)
 
 
 def _over_one_half(raw: Method) -> Method:

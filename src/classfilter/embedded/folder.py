@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 
 from .._version import __version__
-from ..events import Duration
 from ..filters import DirichletFilter, Filter, MultiLabelFilter, StickyFilter, default_concentration
 from ..pipeline import DEFAULT_SOURCE, Chain, options
 from ..policy import Adaptive, Periodic
 from ..support.atomic import atomic_write
+from ..support.types import Duration
 from .golden import golden_header
 from .header import channels_of, config_header, filters_of, is_tempered
 from .rule import TICK, firmware_rules

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ArgumentError, names_keywords
-from ..events import Duration, Event, EventRule, Events
+from ..events import Event, EventRule, Events, event_of
 from ..filters import Filter
 from ..inputs import (
     COLUMNS,
@@ -27,7 +27,7 @@ from ..inputs import (
 )
 from ..pipeline import Chain, Channels
 from ..support.imports import import_optional
-from ..support.types import Weights
+from ..support.types import Duration, Weights
 from ..support.validation import class_order
 from .engine import Engine
 from .stages import RULES, Rule
@@ -226,10 +226,3 @@ def events_of(found: list[Event], kind: TimeKind) -> Events:
     """Return a list of events whose times are shown as they were given: dates in their zone."""
     dates = kind.kind == "date"
     return Events(found, dates=dates, zone=kind.zone_name(offsets=True) if dates else None)
-
-
-def event_of(
-    stream: Any, names: Sequence[str], k: int, start: float, end: float | None, p: float | None
-) -> Event:
-    """Return the event of a class, by its number."""
-    return Event(stream, names[k], start, end, p)

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .. import _core
 from ..errors import ArgumentError
-from ..events import Event, EventRule, Events
+from ..events import Event, EventRule, Events, event_of
 from ..filters import Filter, unpack_state
 from ..inputs import (
     LARGEST_SECONDS,
@@ -34,7 +34,6 @@ from ..support.atomic import remove_drafts
 from ..support.types import Array, Confidence, Duration, Floats, Weights, is_number
 from ..support.validation import Factorized, factorize
 from . import store
-from .decide import event_of
 from .engine import Engine, update_stream_of
 from .health import Health, SourceCounts, classes_before, classes_of
 from .lag import checked_lag

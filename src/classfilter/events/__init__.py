@@ -2,20 +2,20 @@
 
 from ..support.imports import public
 from .dates import date_text, microseconds
-from .event import Event
 from .files import event_format, read_events, write_events
-from .list import Events
-from .rule import Duration, EventRule
+from .list import Event, Events, event_of
+from .rule import EVIDENCE, EventRule
 from .threshold_rule import ThresholdRule
 
 __all__ = [
-    "Duration",
+    "EVIDENCE",
     "Event",
     "EventRule",
     "Events",
     "ThresholdRule",
     "date_text",
     "event_format",
+    "event_of",
     "microseconds",
     "read_events",
     "write_events",

@@ -35,8 +35,8 @@ def microseconds(x: float | None) -> int | None:
     return None if x is None else round(exact(x) * 10**6)
 
 
-def plain(x: Decimal) -> str:
-    """Return a number as text without an exponent, which not every reader knows.
+def plain(x: Any) -> str:
+    """Return a `Decimal` as text without an exponent, which not every reader knows.
 
     Examples
     --------

@@ -6,145 +6,153 @@ import csv
 import io
 import re
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from ..errors import ArgumentError, RowError
 from .dates import date_text, exact, plain
-from .list import COLUMNS, Events, column_names, from_cells
+from .list import EVENT_COLUMNS, Event, Events, column_names
 from .rows import (
-    Row,
+    Cells,
     check_names,
-    ended,
+    in_quotes,
     numbered_lines,
     one_stream,
     probability_of,
     seconds_of,
-    stream_text,
 )
 
 NA = "n/a"
 RTTM_NA = "<NA>"
+TIMES = ("start", "end")
 
 
 def write_csv(events: Events) -> str:
     """Return CSV with the columns of an event table; times are numbers, or dates in ISO 8601."""
-    rows: list[Sequence[str]] = [COLUMNS]
+    rows: list[Sequence[str]] = [EVENT_COLUMNS]
     for e in events:
-        times = [exact(e.start), exact(ended(e))]
+        assert e.end is not None
+        times = [exact(e.start), exact(e.end)]
         as_text = [date_text(float(x), events.zone) if events.dates else plain(x) for x in times]
-        p = "" if e.probability is None else repr(float(e.probability))
-        stream = stream_text(e.stream) or ""
-        rows.append([stream, e.label, *as_text, plain(times[1] - times[0]), p])
-    return "".join(",".join(map(_quoted, row)) + "\n" for row in rows)
+        stream = "" if e.stream is None else str(e.stream)
+        rows.append(
+            [stream, e.label, *as_text, plain(times[1] - times[0]), _probability_text(e, "")]
+        )
+    return "".join(",".join(map(_csv_field, row)) + "\n" for row in rows)
 
 
-def read_csv(text: str, columns: Mapping[str, str] | None = None) -> tuple[Events, list[int]]:
-    """Return the events of CSV, and the line of each."""
+def read_csv(text: str, columns: Mapping[str, str] | None = None) -> Cells:
+    """Return the events of CSV."""
     names, rows, lines = _read_table(text, ",", columns, {})
-    return from_cells([_cells(names, row) for row in rows], lines), lines
+    return [{ours: row[theirs] for ours, theirs in names.items()} for row in rows], lines
 
 
-def write_tsv(rows: Sequence[Row]) -> str:
+def write_tsv(events: Sequence[Any]) -> str:
     """Return a BIDS table of events; ``probability`` is a column of our own, as BIDS allows."""
-    one_stream(rows, "BIDS events.tsv")
-    check_names(rows, "[\t\n\r]", 'tabs, line breaks or the name "n/a"', "BIDS events.tsv", NA)
-    known = any(row.probability is not None for row in rows)
+    one_stream(events, "BIDS events.tsv")
+    check_names(events, "[\t\n\r]", 'tabs, line breaks or the name "n/a"', "BIDS events.tsv", NA)
+    known = any(e.probability is not None for e in events)
     lines = ["onset\tduration\ttrial_type" + "\tprobability" * known]
-    for row in sorted(rows, key=lambda row: row.start):
-        cells = [plain(row.start), plain(row.end - row.start), row.label]
-        if known:
-            cells.append(NA if row.probability is None else repr(float(row.probability)))
+    for e in sorted(events, key=lambda e: e.start):
+        cells = [*_start_and_length(e), e.label, *[_probability_text(e, NA)] * known]
         lines.append("\t".join(cells))
     return "\n".join(lines) + "\n"
 
 
 def read_tsv(
     text: str, columns: Mapping[str, str] | None = None, stream: str | None = None
-) -> list[Row]:
+) -> Cells:
     """Return the events of a BIDS table."""
     usual = {"start": "onset", "class": "trial_type"}
     names, rows, lines = _read_table(text, "\t", columns, usual)
-    found = []
+    events = []
     for i, (row, line) in enumerate(zip(rows, lines, strict=True)):
-        cells = _cells(names, row)
-        start = seconds_of(cells["start"], names["start"], i, line)
-        if "duration" in names:
-            end = start + seconds_of(cells["duration"], names["duration"], i, line)
-        else:
-            end = seconds_of(cells["end"], names["end"], i, line)
-        if cells["class"] in ("", NA):
-            rule = "every event needs a class"
-            raise RowError(names["class"], cells["class"], rule=rule, row=i, line=line)
-        p = probability_of(cells.get("probability", NA), NA, i, line)
-        name = cells.get("stream", NA)
-        found.append(Row(stream if name == NA else name, cells["class"], start, end, p, line))
-    return found
+        times = {
+            name: seconds_of(row[names[name]], names[name], i, line)
+            for name in ("start", "duration" if "duration" in names else "end")
+        }
+        cells: dict[str, Any] = {
+            ours: None if row[x] == NA else row[x] for ours, x in names.items()
+        } | times
+        if "duration" in times:
+            cells["end"] = times["start"] + times["duration"]
+        cells["probability"] = probability_of(cells.get("probability") or "", NA, i, line)
+        events.append(cells | {"stream": cells.get("stream") or stream})
+    return events, lines
 
 
-def write_audacity(rows: Sequence[Row]) -> str:
+def write_audacity(events: Sequence[Any]) -> str:
     """Return a label track; it has no place for probabilities."""
-    one_stream(rows, "a label track")
-    check_names(rows, "[\t\n\r]", "tabs or line breaks", "a label track")
-    return "".join(f"{plain(row.start)}\t{plain(row.end)}\t{row.label}\n" for row in rows)
+    one_stream(events, "a label track")
+    check_names(events, "[\t\n\r]", "tabs or line breaks", "a label track")
+    return "".join(f"{plain(e.start)}\t{plain(e.end)}\t{e.label}\n" for e in events)
 
 
-def read_audacity(text: str, stream: str | None = None) -> list[Row]:
+def read_audacity(text: str, stream: str | None = None) -> Cells:
     r"""Return the events of a label track; lines of frequencies, which begin with ``\``, pass."""
-    rows: list[Row] = []
+    events: list[dict[str, Any]] = []
+    lines = []
     for line, content in numbered_lines(text):
         if content.startswith("\\"):
             continue
         fields = content.split("\t", 2)
         if len(fields) < 3 or not fields[2].strip():
             rule = "it must have a start, an end and a label, with tabs between them"
-            raise RowError("the event", content, rule=rule, row=len(rows), line=line)
-        start, end = (
-            seconds_of(x, n, len(rows), line)
-            for x, n in zip(fields, ("start", "end"), strict=False)
-        )
-        rows.append(Row(stream, fields[2], start, end, None, line))
-    return rows
+            raise RowError("the event", content, rule=rule, row=len(events), line=line)
+        cells = {
+            n: seconds_of(x, n, len(events), line) for n, x in zip(TIMES, fields, strict=False)
+        }
+        events.append({"stream": stream, "class": fields[2], **cells})
+        lines.append(line)
+    return events, lines
 
 
-def write_rttm(rows: Sequence[Row]) -> str:
+def write_rttm(events: Sequence[Any]) -> str:
     """Return RTTM: a line SPEAKER with ten fields for each event."""
-    check_names(rows, r"\s", 'spaces or the name "<NA>"', "RTTM", RTTM_NA)
-    lines = []
-    for row in rows:
-        p = RTTM_NA if row.probability is None else repr(float(row.probability))
-        length = plain(row.end - row.start)
-        lines.append(
-            f"SPEAKER {row.stream or RTTM_NA} 1 {plain(row.start)} {length} "
-            f"{RTTM_NA} {RTTM_NA} {row.label} {p} {RTTM_NA}\n"
-        )
-    return "".join(lines)
+    check_names(events, r"\s", 'spaces or the name "<NA>"', "RTTM", RTTM_NA)
+    none = f"{RTTM_NA} {RTTM_NA}"
+    return "".join(
+        f"SPEAKER {e.stream or RTTM_NA} 1 {' '.join(_start_and_length(e))} {none} {e.label} "
+        f"{_probability_text(e, RTTM_NA)} {RTTM_NA}\n"
+        for e in events
+    )
 
 
-def read_rttm(text: str) -> list[Row]:
+def read_rttm(text: str) -> Cells:
     """Return the SPEAKER lines of RTTM; comments and lines of other types pass."""
-    rows: list[Row] = []
+    events: list[dict[str, Any]] = []
+    lines = []
     others: set[str] = set()
     for line, content in numbered_lines(text):
-        fields = content.split()
-        if content.startswith(";;") or fields[0] != "SPEAKER":
-            others |= set() if content.startswith(";;") else {fields[0]}
+        fields = [None if field == RTTM_NA else field for field in content.split()]
+        if content.startswith(";;"):
             continue
+        if fields[0] != "SPEAKER":
+            others.add(str(fields[0]))
+            continue
+        row = len(events)
         if len(fields) not in (9, 10):
             rule = "a line SPEAKER must have ten fields (or nine, without the last)"
-            raise RowError("the event", content, "has " + str(len(fields)) + " fields: {}", rule,
-                           row=len(rows), line=line)  # fmt: skip
-        start = seconds_of(fields[3], "onset", len(rows), line)
-        length = seconds_of(fields[4], "duration", len(rows), line)
-        if fields[7] == RTTM_NA:
-            rule = "every event needs a class"
-            raise RowError("name", RTTM_NA, rule=rule, row=len(rows), line=line)
-        p = probability_of(fields[8], RTTM_NA, len(rows), line)
-        stream = None if fields[1] == RTTM_NA else fields[1]
-        rows.append(Row(stream, fields[7], start, start + length, p, line))
-    if others and not rows:
-        raise ArgumentError(
-            "the file", sorted(others), "has no line SPEAKER, only {}", "events are lines SPEAKER"
-        )
-    return rows
+            problem = f"has {len(fields)} fields: {{}}"
+            raise RowError("the event", content, problem, rule, row=row, line=line)
+        start = seconds_of(fields[3], "onset", row, line)
+        end = start + seconds_of(fields[4], "duration", row, line)
+        p = probability_of(fields[8] or "", "", row, line)
+        cells = {"stream": fields[1], "class": fields[7], "start": start, "end": end}
+        events.append(cells | {"probability": p})
+        lines.append(line)
+    if others and not events:
+        rule = "events are lines SPEAKER"
+        raise ArgumentError("the file", sorted(others), "has no line SPEAKER, only {}", rule)
+    return events, lines
+
+
+def _start_and_length(e: Any) -> tuple[str, str]:
+    return plain(e.start), plain(e.end - e.start)
+
+
+def _probability_text(e: Event, missing: str) -> str:
+    """Return the probability of an event as text."""
+    return missing if e.probability is None else repr(float(e.probability))
 
 
 def _read_table(
@@ -182,10 +190,6 @@ def _read_table(
     return names, rows, lines
 
 
-def _cells(names: Mapping[str, str], row: Mapping[str, str]) -> dict[str, str]:
-    return {ours: row[theirs] for ours, theirs in names.items()}
-
-
-def _quoted(cell: str) -> str:
+def _csv_field(cell: str) -> str:
     """Return a field of CSV; the library's writer lets a carriage return pass without quotes."""
-    return '"' + cell.replace('"', '""') + '"' if re.search('[",\r\n]', cell) else cell
+    return in_quotes(cell) if re.search('[",\r\n]', cell) else cell

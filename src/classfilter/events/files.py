@@ -10,7 +10,7 @@ from typing import Any
 
 from ..errors import ArgumentError, Remedy
 from ..support.atomic import atomic_write
-from .dates import date_text, exact, is_date, plain, to_seconds, zone_of
+from .dates import date_text, exact, plain, to_seconds
 from .delimited import (
     read_audacity,
     read_csv,
@@ -21,19 +21,8 @@ from .delimited import (
     write_rttm,
     write_tsv,
 )
-from .event import Event
-from .list import Events
-from .rows import (
-    Format,
-    Row,
-    check_events,
-    check_names,
-    check_streams,
-    ended,
-    one_stream,
-    stream_text,
-    to_rows,
-)
+from .list import Events, from_cells
+from .rows import Format, check_events, check_names, check_streams, one_stream
 from .textgrid import read_textgrid, write_textgrid
 
 RAVEN_COLUMNS = (
@@ -49,57 +38,55 @@ def write_json(events: Events) -> str:
     """
     results: dict[str, list[dict[str, Any]]] = {}
     for e in events:
-        times = [float(e.start), float(ended(e))]
+        assert e.end is not None
+        times = [float(e.start), float(e.end)]
         item: dict[str, Any] = {"label": e.label}
         if e.probability is not None:
             item["score"] = float(e.probability)
         item["segment"] = [date_text(x, events.zone) for x in times] if events.dates else times
-        results.setdefault(stream_text(e.stream) or "", []).append(item)
+        results.setdefault("" if e.stream is None else str(e.stream), []).append(item)
     return json.dumps({"results": results}, indent=1, ensure_ascii=False) + "\n"
 
 
-def write_webvtt(rows: Sequence[Row], probability: bool = True) -> str:
+def write_webvtt(events: Sequence[Any], probability: bool = True) -> str:
     """Return WebVTT, with times to the millisecond.
 
     The first line of a cue is the class, in the voice of its stream; the second the probability.
     """
-    check_names(rows, "[\n\r]", "line breaks", "WebVTT")
+    check_names(events, "[\n\r]", "line breaks", "WebVTT")
     cues = []
-    for row in sorted(rows, key=lambda row: row.start):
-        start, end = (round(x * 1000) for x in (row.start, row.end))
+    for e in sorted(events, key=lambda e: e.start):
+        start, end = (round(x * 1000) for x in (e.start, e.end))
         if start < 0:
             rule, remedy = "WebVTT has no negative times", "give start="
-            raise ArgumentError("start", float(row.start), "is {}", rule, remedy)
+            raise ArgumentError("start", float(e.start), "is {}", rule, remedy)
         if start == end:
             rule = "a cue of WebVTT must last for a millisecond"
-            raise ArgumentError("end", float(row.end), f"is {{}}, the start {row.start}", rule,
-                                "leave the event out")  # fmt: skip
-        voice = "" if row.stream is None else f"<v {escape(row.stream, quote=False)}>"
-        p = "" if row.probability is None or not probability else f"\n{float(row.probability)!r}"
-        cues.append(f"\n{_clock(start)} --> {_clock(end)}\n"
-                    f"{voice}{escape(row.label, quote=False)}{p}\n")  # fmt: skip
+            problem, remedy = f"is {{}}, the start {e.start}", "leave the event out"
+            raise ArgumentError("end", float(end) / 1000, problem, rule, remedy)
+        voice = "" if e.stream is None else f"<v {escape(e.stream, quote=False)}>"
+        p = "" if e.probability is None or not probability else f"\n{float(e.probability)!r}"
+        cue = f"{voice}{escape(e.label, quote=False)}{p}"
+        cues.append(f"\n{_clock(start)} --> {_clock(end)}\n{cue}\n")
     return "WEBVTT\n" + "".join(cues)
 
 
-def write_raven(rows: Sequence[Row], low_freq: float = 0.0, high_freq: float = 15_000.0) -> str:
+def write_raven(events: Sequence[Any], low_freq: float = 0.0, high_freq: float = 15_000.0) -> str:
     """Return a selection table: each event spans the same band of frequencies, in Hz."""
     if not 0.0 <= low_freq < high_freq:
-        raise ArgumentError(
-            "low_freq", low_freq, rule="it must be below high_freq, and not below 0"
-        )
-    one_stream(rows, "a selection table")
-    check_names(rows, "[\t\n\r]", "tabs or line breaks", "a selection table", "nocall")
-    known = any(row.probability is not None for row in rows)
-    path = rows[0].stream if rows else None
-    header = [*RAVEN_COLUMNS, *["Confidence"] * known, *["Begin Path"] * (path is not None)]
-    lines = ["\t".join(header)]
-    for i, row in enumerate(sorted(rows, key=lambda row: (row.start, row.label)), 1):
-        band = [f"{low_freq:g}", f"{high_freq:g}"]
-        cells = [str(i), "Spectrogram 1", "1", plain(row.start), plain(row.end), *band, row.label]
-        if known:
-            cells.append("" if row.probability is None else repr(float(row.probability)))
-        lines.append("\t".join([*cells, *([path] if path is not None else [])]))
-    return "\n".join(lines) + "\n"
+        rule = "it must be below high_freq, and not below 0"
+        raise ArgumentError("low_freq", low_freq, rule=rule)
+    one_stream(events, "a selection table")
+    check_names(events, "[\t\n\r]", "tabs or line breaks", "a selection table", "nocall")
+    known = any(e.probability is not None for e in events)
+    path = [e.stream for e in events if e.stream is not None][:1]
+    lines = [[*RAVEN_COLUMNS, *["Confidence"] * known, *["Begin Path"] * len(path)]]
+    for i, e in enumerate(sorted(events, key=lambda e: (e.start, e.label)), 1):
+        times = [plain(x) for x in (e.start, e.end)]
+        cells = [str(i), "Spectrogram 1", "1", *times, f"{low_freq:g}", f"{high_freq:g}", e.label]
+        share = "" if e.probability is None else repr(float(e.probability))
+        lines.append([*cells, *[share] * known, *path])
+    return "".join("\t".join(line) + "\n" for line in lines)
 
 
 def _clock(millis: int) -> str:
@@ -171,25 +158,27 @@ def write_events(
     SPEAKER ann 1 60.5 29.5 <NA> <NA> sit 0.7 <NA>
     """
     name, kind = event_format(path, format)
-    _check_options(name, options, kind.write_options)
+    _check_format_options(name, options, kind.write_options)
     listed = Events.of(events)
     check_events(listed, overlaps)
     check_streams(listed)
+    _check_start(name, kind, start)
     if not kind.seconds:
-        if start is not None:
-            raise ArgumentError("start", start, rule=f"{name} holds times as they are, without it")
         text = kind.write(listed, **options)
     else:
         if listed.dates and start is None:
-            raise ArgumentError(
-                "start",
-                None,
-                f"is {{}}, but the times are dates and {name} holds seconds",
-                "",
-                Remedy.SECOND_0,
+            problem = f"is {{}}, but the times are dates and {name} holds seconds"
+            raise ArgumentError("start", None, problem, remedy=Remedy.SECOND_0)
+        zero = exact(0.0 if start is None else to_seconds("start", start))
+        timed = [
+            e._replace(
+                stream=None if e.stream is None else str(e.stream),
+                start=exact(e.start) - zero,  # type: ignore[arg-type]
+                end=exact(e.end) - zero,  # type: ignore[arg-type]
             )
-        zero = 0.0 if start is None else to_seconds("start", start)
-        text = kind.write(to_rows(listed, zero), **options)
+            for e in listed
+        ]
+        text = kind.write(timed, **options)
     try:
         data = text.encode()
     except UnicodeEncodeError as error:
@@ -243,32 +232,16 @@ def read_events(
     """
     name, kind = event_format(path, format)
     if kind.read is None:
-        rule = f"{name} is only written; read_events reads {_listed(READ)}"
+        rule = f"{name} is only written; read_events reads {_format_names(READ)}"
         remedy = 'a table of another program is read with format="tsv" and columns='
         raise ArgumentError("path", str(path), rule=rule, remedy=remedy)
-    _check_options(name, options, kind.read_options)
+    _check_format_options(name, options, kind.read_options)
     text = _decode(Path(path).read_bytes())
-    if not kind.seconds:
-        if start is not None:
-            raise ArgumentError("start", start, rule=f"{name} holds times as they are, without it")
-        events, lines = kind.read(text, **options)
-    else:
-        zero = exact(0.0 if start is None else to_seconds("start", start))
-        rows = kind.read(text, **options)
-        dates = is_date(start)
-        times = [(float(row.start + zero), float(row.end + zero)) for row in rows]
-        events = Events(
-            [
-                Event(row.stream, row.label, *span, row.probability)
-                for row, span in zip(rows, times, strict=True)
-            ],
-            dates=dates,
-            zone=zone_of(start) if dates else None,
-        )
-        lines = [row.line for row in rows]
+    _check_start(name, kind, start)
+    cells, lines = kind.read(text, **options)
+    events = from_cells(cells, lines, start)
     check_events(events, overlaps, lines)
-    result: Events = events
-    return result
+    return events
 
 
 def event_format(
@@ -282,18 +255,23 @@ def event_format(
     name = ending if format is None else format
     kind = FORMATS.get(name.lower()) if isinstance(name, str) else None
     if kind is None:
-        rule = f"the formats are {_listed(FORMATS)}"
+        rule = f"the formats are {_format_names(FORMATS)}"
         if format is not None:
             raise ArgumentError("format", format, rule=rule)
         raise ArgumentError("path", str(path), rule=rule, remedy=Remedy.EVENT_FORMAT)
     return name, kind
 
 
-def _listed(formats: Iterable[str]) -> str:
+def _check_start(name: str, kind: Format, start: Any) -> None:
+    if start is not None and not kind.seconds:
+        raise ArgumentError("start", start, rule=f"{name} holds times as they are, without it")
+
+
+def _format_names(formats: Iterable[str]) -> str:
     return ", ".join(name for name in formats if name != "textgrid") + " and TextGrid"
 
 
-def _check_options(name: str, options: Mapping[str, Any], known: tuple[str, ...]) -> None:
+def _check_format_options(name: str, options: Mapping[str, Any], known: tuple[str, ...]) -> None:
     for option, value in options.items():
         if option not in known:
             rule = f"{name} has no such option"

@@ -1,10 +1,11 @@
-"""A list of events that shows itself as a table, and is made from one."""
+"""Events, and a list of them that shows itself as a table, and is made from one."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
-from typing import Any, SupportsIndex, overload
+from collections.abc import Iterable, Mapping, Sequence
+from decimal import Decimal
+from typing import Any, NamedTuple, SupportsIndex, overload
 
 from ..errors import ArgumentError, RowError
 from ..inputs import FRAMES, REMEDY, as_frame, parse_timestamp
@@ -13,13 +14,63 @@ from ..support.imports import import_optional
 from ..support.text import aligned
 from ..support.types import NUMBER
 from ..support.validation import is_missing
-from .dates import check_zone, common_zone, is_date, microseconds, time_text, zone_of
-from .event import Event
+from .dates import (
+    check_zone,
+    common_zone,
+    exact,
+    is_date,
+    microseconds,
+    time_text,
+    to_seconds,
+    zone_of,
+)
 
-COLUMNS = ("stream", "class", "start", "end", "duration", "probability")
+EVENT_COLUMNS = ("stream", "class", "start", "end", "duration", "probability")
 SHOWN = 10
 """How many events are shown."""
 LIST_REMEDY = "give a list of Event, or a table with the columns class, start and end"
+
+
+class Event(NamedTuple):
+    """A class of a stream, from its start to its end.
+
+    Attributes
+    ----------
+    stream : hashable or None
+        The name of the stream; None where there is only one.
+    label : str
+        The class.
+    start : float
+        When it begins, in the unit of the rows' times: UNIX seconds, where these were dates.
+    end : float or None
+        When it ends; None while it is provisional, that is, still going on or not yet confirmed.
+    probability : float or None
+        The mean probability of the class in it; None where it is not known, as in labelled data.
+
+    Examples
+    --------
+    >>> event = Event("ann", "walk", 60.0, 90.0, 0.92)
+    >>> event.label, event.duration
+    ('walk', 30.0)
+    """
+
+    stream: Any
+    label: str
+    start: float
+    end: float | None
+    probability: float | None = None
+
+    @property
+    def duration(self) -> float | None:
+        """How long it lasts; None while it is provisional."""
+        return None if self.end is None else self.end - self.start
+
+
+def event_of(
+    stream: Any, names: Sequence[str], k: int, start: float, end: float | None, p: float | None
+) -> Event:
+    """Return the event of a class, by its number."""
+    return Event(stream, names[k], start, end, p)
 
 
 class Events(list[Event]):
@@ -160,7 +211,7 @@ class Events(list[Event]):
     def __repr__(self) -> str:
         if not self:
             return self._summary()
-        table = aligned([COLUMNS, *self._rows()], left=range(len(COLUMNS)))
+        table = aligned([EVENT_COLUMNS, *self._rows()], left=range(len(EVENT_COLUMNS)))
         rest = [f"... {len(self) - SHOWN} more"] if len(self) > SHOWN else []
         return "\n".join([self._summary(), table, *rest])
 
@@ -173,15 +224,15 @@ class Events(list[Event]):
         if not self:
             return block(self._summary())
         total = table(["class", "events", "total time"], totals)
-        return block(self._summary(), total, table(COLUMNS, self._rows()), rest)
+        return block(self._summary(), total, table(EVENT_COLUMNS, self._rows()), rest)
 
 
 def column_names(there: list[str], columns: Mapping[str, str] | None) -> dict[str, str]:
     """Return the name in the table of each column of events that it has."""
     given = dict(columns or {})
     for name, column in given.items():
-        if name not in COLUMNS:
-            rule = f"it must be one of {', '.join(COLUMNS)}"
+        if name not in EVENT_COLUMNS:
+            rule = f"it must be one of {', '.join(EVENT_COLUMNS)}"
             raise ArgumentError(
                 "columns", name, "names {}", rule, 'give the columns as {"class": "label"}'
             )
@@ -189,7 +240,7 @@ def column_names(there: list[str], columns: Mapping[str, str] | None) -> dict[st
             problem = f"has {{}} for {name}, which the table does not have"
             raise ArgumentError("columns", column, problem, f"it has {there}")
     taken = set(given.values())
-    names = {name: name for name in COLUMNS if name in there and name not in taken} | given
+    names = {name: name for name in EVENT_COLUMNS if name in there and name not in taken} | given
     wanted = ["class", "start", *(["end"] if "duration" not in names else [])]
     missing = [name for name in wanted if name not in names]
     if missing:
@@ -200,51 +251,59 @@ def column_names(there: list[str], columns: Mapping[str, str] | None) -> dict[st
     return names
 
 
-def from_cells(rows: list[dict[str, Any]], lines: list[int] | None = None) -> Events:
+def from_cells(
+    rows: list[dict[str, Any]], lines: list[int] | None = None, second_0: Any = None
+) -> Events:
     """Return the events of rows of cells, by the names of the columns.
 
-    `lines` are the lines of the rows in a file, for errors.
+    `lines` are the lines of the rows in a file, for errors. Times that are `Decimal` are seconds
+    since `second_0`, as which they are dates or numbers.
     """
-    zones: list[str | None] = []
-    dated: set[bool] = set()
+    zero = exact(0.0 if second_0 is None else to_seconds("start", second_0))
+    dated = set() if second_0 is None else {is_date(second_0)}
+    zones = [zone_of(second_0)] if True in dated else []
     events = []
 
-    def refuse(row: int, name: str, **fields: Any) -> RowError:
+    def reject(row: int, name: str, **fields: Any) -> RowError:
         line = None if lines is None else lines[row]
         return RowError(f"column {name}", rows[row][name], row=row, line=line, **fields)
 
+    def time_of(row: int, name: str) -> float | None:
+        cell = rows[row].get(name)
+        if name == "end" and is_missing(cell):
+            return None
+        if isinstance(cell, Decimal):
+            return float(cell + zero)
+        value = parse_timestamp(cell)
+        if value is None or not math.isfinite(value):
+            raise reject(row, name, remedy=REMEDY)
+        dated.add(is_date(cell))
+        if is_date(cell):
+            zones.append(zone_of(cell))
+        if len(dated) > 1:
+            raise reject(row, name, rule="times must be either all numbers or all dates")
+        return value
+
     for row, cells in enumerate(rows):
-        times: dict[str, float | None] = {"end": None}
-        for name in ("start", "end"):
-            cell = cells.get(name)
-            if name == "end" and is_missing(cell):
-                continue
-            value = parse_timestamp(cell)
-            if value is None or not math.isfinite(value):
-                raise refuse(row, name, remedy=REMEDY)
-            times[name] = value
-            dated.add(is_date(cell))
-            if is_date(cell):
-                zones.append(zone_of(cell))
-            if len(dated) > 1:
-                raise refuse(row, name, rule="times must be either all numbers or all dates")
-        start, end = times["start"], times["end"]
+        start, end = time_of(row, "start"), time_of(row, "end")
         assert start is not None
         if "end" not in cells and not is_missing(cells["duration"]):
-            end = start + _number(cells["duration"], lambda row=row: refuse(row, "duration"))
+            end = start + _number_of_cell(
+                cells["duration"], lambda row=row: reject(row, "duration")
+            )
         label = cells["class"]
         if is_missing(label):
-            raise refuse(row, "class", rule="every event needs a class")
+            raise reject(row, "class", rule="every event needs a class")
         stream, probability = cells.get("stream"), cells.get("probability")
         p = None
         if not is_missing(probability):
-            p = _number(probability, lambda row=row: refuse(row, "probability"))
+            p = _number_of_cell(probability, lambda row=row: reject(row, "probability"))
         name = str(int(label)) if isinstance(label, float) and label.is_integer() else str(label)
         events.append(Event(None if is_missing(stream) else stream, name, start, end, p))
     return Events(events, dates=True in dated, zone=common_zone(zones))
 
 
-def _number(cell: Any, refuse: Any) -> float:
+def _number_of_cell(cell: Any, rejection: Any) -> float:
     if isinstance(cell, (str, *NUMBER)) and not isinstance(cell, bool):
         try:
             value = float(cell)
@@ -252,7 +311,7 @@ def _number(cell: Any, refuse: Any) -> float:
             value = math.nan
         if math.isfinite(value):
             return value
-    raise refuse().replaced(rule="it must be a number")
+    raise rejection().replaced(rule="it must be a number")
 
 
 def _plural(word: str) -> str:
@@ -265,7 +324,7 @@ def _polars(pl: Any, text: Any, dates: Any, numbers: Any, zone: str | None) -> A
     for name, cells in dates.items():
         columns[name] = pl.Series(name, cells, pl.Int64).cast(pl.Datetime("us", zone))
     columns |= {name: pl.Series(name, cells, pl.Float64) for name, cells in numbers.items()}
-    return pl.DataFrame([columns[name] for name in COLUMNS])
+    return pl.DataFrame([columns[name] for name in EVENT_COLUMNS])
 
 
 def _pandas(pd: Any, text: Any, dates: Any, numbers: Any, zone: str | None) -> Any:
@@ -274,7 +333,7 @@ def _pandas(pd: Any, text: Any, dates: Any, numbers: Any, zone: str | None) -> A
         moments = pd.to_datetime(pd.Series(cells, dtype="Int64"), unit="us", utc=True)
         columns[name] = moments.dt.tz_convert(check_zone(zone) if zone else None)
     columns |= {name: pd.Series(cells, dtype="float64") for name, cells in numbers.items()}
-    return pd.DataFrame({name: columns[name] for name in COLUMNS})
+    return pd.DataFrame({name: columns[name] for name in EVENT_COLUMNS})
 
 
 def _pyarrow(pa: Any, text: Any, dates: Any, numbers: Any, zone: str | None) -> Any:
@@ -282,4 +341,4 @@ def _pyarrow(pa: Any, text: Any, dates: Any, numbers: Any, zone: str | None) -> 
     for name, cells in dates.items():
         columns[name] = pa.array(cells, pa.timestamp("us", zone))
     columns |= {name: pa.array(cells, pa.float64()) for name, cells in numbers.items()}
-    return pa.table({name: columns[name] for name in COLUMNS})
+    return pa.table({name: columns[name] for name in EVENT_COLUMNS})

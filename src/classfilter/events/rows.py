@@ -1,115 +1,77 @@
-"""What formats of events share: a row of a file, checks of events, names that a file can hold."""
+"""What formats of events share: checks of events, and of names that a file can hold."""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from decimal import Decimal
 from typing import Any, NamedTuple
 
 from ..errors import ArgumentError, RowError
 from ..support.types import is_number
-from .dates import exact
-from .event import Event
+from .list import Event
 
 NUMBER_TEXT = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d{1,3})?")
 
 
-class Row(NamedTuple):
-    """An event in a file whose times are seconds."""
-
-    stream: str | None
-    label: str
-    start: Decimal
-    end: Decimal
-    probability: float | None = None
-    line: int | None = None
+Cells = tuple[list[dict[str, Any]], list[int]]
+"""The cells of each event of a file, by the names of the columns, and its line."""
 
 
 class Format(NamedTuple):
-    """How one format is written and read, if it is: text of rows, and rows of text."""
+    """How one format is written and read, if it is: text of events, and cells and lines of text.
+
+    A format of seconds gets events whose times are `Decimal` and whose streams are text, and gives
+    cells with such times.
+    """
 
     write: Callable[..., str]
-    read: Callable[..., Any] | None
+    read: Callable[..., Cells] | None
     write_options: tuple[str, ...] = ()
     read_options: tuple[str, ...] = ()
     seconds: bool = True
 
 
-def to_rows(events: Sequence[Event], zero: float) -> list[Row]:
-    """Return events as rows, in seconds since `zero`."""
-    since = exact(zero)
-    return [
-        Row(
-            stream_text(e.stream),
-            e.label,
-            exact(e.start) - since,
-            exact(ended(e)) - since,
-            e.probability,
-        )
-        for e in events
-    ]
-
-
-def stream_text(stream: Any) -> str | None:
-    """Return the name of a stream as files have it."""
-    return None if stream is None else str(stream)
-
-
-def ended(event: Event) -> float:
-    """Return the end of an event that has one."""
-    assert event.end is not None
-    return event.end
-
-
 def check_events(
-    events: Sequence[Event], overlaps: bool, lines: Sequence[int | None] | None = None
+    events: Sequence[Event], overlaps: bool, lines: Sequence[int] | None = None
 ) -> None:
-    """Refuse what is no event, and two events of one stream and class that overlap."""
-
-    def refuse(
-        i: int, name: str, value: Any, problem: str, rule: str = "", remedy: str = ""
-    ) -> RowError:
-        line = lines[i] if lines else None
-        return RowError(name, value, problem, rule, remedy, row=i, line=line)
-
+    """Reject what is no event, and two events of one stream and class that overlap."""
     for i, e in enumerate(events):
-        if not isinstance(e.label, str) or not e.label.strip() or "\0" in e.label:
-            raise refuse(i, "label", e.label, "is {}", "it must be text that is not empty")
-        if e.end is None:
-            raise refuse(
-                i,
-                "end",
-                None,
-                "is {}: the event is provisional",
-                "",
-                "leave it out until it is confirmed",
-            )
-        for name in ("start", "end"):
-            x = getattr(e, name)
-            if not is_number(x) or not math.isfinite(x):
-                raise refuse(i, name, x, "is {}", "it must be a finite number")
-        if e.end < e.start:
-            raise refuse(i, "end", e.end, f"is {{}}, before the start, {e.start!r}")
-        p = e.probability
-        if p is not None and not (is_number(p) and 0 <= p <= 1):
-            raise refuse(i, "probability", p, "is {}", "it must lie in [0, 1], or be None")
-    if not overlaps:
-        _check_overlaps(events, refuse)
-
-
-def _check_overlaps(events: Sequence[Event], refuse: Callable[..., RowError]) -> None:
+        for name, bad, problem, rule, remedy in _faults(e):
+            if bad:
+                line = lines[i] if lines else None
+                raise RowError(name, getattr(e, name), problem, rule, remedy, row=i, line=line)
     last: dict[tuple[Any, str], int] = {}
-    for i in sorted(range(len(events)), key=lambda i: (events[i].start, events[i].end)):
+    in_order = sorted(range(len(events)), key=lambda i: (events[i].start, events[i].end))
+    for i in () if overlaps else in_order:
         e = events[i]
-        before = last.get((e.stream, e.label))
+        before = last.setdefault((e.stream, e.label), i)
         last[e.stream, e.label] = i
-        end = -math.inf if before is None else ended(events[before])
-        if e.start < end:
-            of = f"class {e.label!r}" + (f" of {e.stream!r}" if e.stream is not None else "")
-            problem = f"is {{}}, but row {before}, also of {of}, ends at {end!r}"
-            raise refuse(i, "start", e.start, problem, "", "merge them, or give overlaps=True")
+        end: Any = events[before].end
+        if before != i and e.start < end:
+            of_class = f"class {e.label!r}" + (f" of {e.stream!r}" if e.stream is not None else "")
+            raise RowError(
+                "start", e.start, f"is {{}}, but row {before}, also of {of_class}, ends at {end!r}",
+                remedy="merge them, or give overlaps=True", row=i, line=lines[i] if lines else None,
+            )  # fmt: skip
+
+
+def _faults(e: Event) -> Iterator[tuple[str, bool, str, str, str]]:
+    """Yield what may be wrong with an event, and whether it is; the next may rest on the last."""
+    text = isinstance(e.label, str) and bool(e.label.strip()) and "\0" not in e.label
+    yield "label", not text, "is {}", "it must be text that is not empty", ""
+    later = "leave it out until it is confirmed"
+    yield "end", e.end is None, "is {}: the event is provisional", "", later
+    for name in ("start", "end"):
+        x = getattr(e, name)
+        finite = is_number(x) and math.isfinite(x)
+        yield name, not finite, "is {}", "it must be a finite number", ""
+    assert e.end is not None
+    yield "end", e.end < e.start, f"is {{}}, before the start, {e.start!r}", "", ""
+    p = e.probability
+    valid = p is None or (is_number(p) and 0 <= p <= 1)
+    yield "probability", not valid, "is {}", "it must lie in [0, 1], or be None", ""
 
 
 def check_streams(events: Sequence[Event]) -> None:
@@ -127,12 +89,14 @@ def check_streams(events: Sequence[Event]) -> None:
             raise RowError("stream", stream, problem, remedy="rename one of them", row=i)
 
 
-def check_names(rows: Iterable[Row], forbidden: str, words: str, where: str, *taken: str) -> None:
+def check_names(
+    events: Iterable[Event], forbidden: str, words: str, where: str, *reserved: str
+) -> None:
     """Refuse names with characters that a format cannot hold, or that mean something else there."""
     pattern = re.compile(forbidden)
-    for i, row in enumerate(rows):
-        for what, name in (("label", row.label), ("stream", row.stream)):
-            if name is not None and (pattern.search(name) or name in taken):
+    for i, e in enumerate(events):
+        for what, name in (("label", e.label), ("stream", e.stream)):
+            if name is not None and (pattern.search(name) or name in reserved):
                 raise RowError(
                     what,
                     name,
@@ -142,9 +106,9 @@ def check_names(rows: Iterable[Row], forbidden: str, words: str, where: str, *ta
                 )
 
 
-def one_stream(rows: Sequence[Row], where: str) -> None:
+def one_stream(events: Sequence[Event], where: str) -> None:
     """Refuse several streams in a format that has no place for their names."""
-    streams = list(dict.fromkeys(row.stream for row in rows))
+    streams = {e.stream for e in events}
     if len(streams) > 1:
         raise ArgumentError(
             "events",
@@ -155,9 +119,9 @@ def one_stream(rows: Sequence[Row], where: str) -> None:
         )
 
 
-def seconds_of(text: str, what: str, row: int, line: int) -> Decimal:
+def seconds_of(text: str | None, what: str, row: int, line: int) -> Decimal:
     """Return a number of a file."""
-    text = text.strip()
+    text = (text or "").strip()
     if not NUMBER_TEXT.fullmatch(text):
         raise RowError(what, text, rule="it must be a number of seconds", row=row, line=line)
     return Decimal(text)
@@ -171,6 +135,11 @@ def probability_of(text: str, missing: str, row: int, line: int) -> float | None
     if not NUMBER_TEXT.fullmatch(text):
         raise RowError("probability", text, rule="it must be a number", row=row, line=line)
     return float(text)
+
+
+def in_quotes(text: str) -> str:
+    """Return text in quotes; those in it are doubled."""
+    return '"' + text.replace('"', '""') + '"'
 
 
 def numbered_lines(text: str) -> list[tuple[int, str]]:

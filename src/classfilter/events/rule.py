@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from datetime import timedelta
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,7 @@ from ..errors import ArgumentError, names_keywords
 from ..inputs import Heads, duration
 from ..support.types import Floats, is_number
 
-Columns = tuple[Any, ...]
+EventColumns = tuple[Any, ...]
 """Label, start, end, probability, and whether it was forced, of each event, (N,)."""
 
 
@@ -53,7 +52,7 @@ class HeadRules(_core.HeadRules):
             found.append((columns[0] + self._first[h], *columns[1:]))
         return tuple(after), *_in_order(found)
 
-    def finish(self, state: tuple[bytes, ...]) -> Columns:
+    def finish(self, state: tuple[bytes, ...]) -> EventColumns:
         """End the stream: its last events as columns."""
         found = []
         for (h, rule), part in zip(self._rules, state, strict=True):
@@ -78,17 +77,15 @@ class HeadRules(_core.HeadRules):
             rule.check(part)
 
 
-def _in_order(parts: list[Columns]) -> Columns:
+def _in_order(parts: list[EventColumns]) -> EventColumns:
     """Return the events of all heads by their end, then by their column."""
     columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
     order = np.lexsort((columns[0], columns[2]))
     return tuple(column[order] for column in columns)
 
 
-Duration = float | str | timedelta
-"""A number in the unit of the times, text such as "30s", or a timedelta."""
 EVIDENCE = ("time", "log")
-FLOOR = 1e-3
+LEAST = 1e-3
 """The smallest probability that `evidence="log"` takes the logarithm of."""
 _BY_CLASS = ("change_cost", "leave_cost", "min_duration", "bias")
 _OPTIONAL = ("max_gap", "max_duration", "max_delay")
@@ -226,8 +223,8 @@ class EventRule:
         for argument in (*_BY_CLASS, "merge_gap"):
             value = getattr(self, argument)
             if isinstance(value, dict):
-                _require_known(argument, value, names)
-        _require_known("ignore", self.ignore, names)
+                _require_named(argument, value, names)
+        _require_named("ignore", self.ignore, names)
         missing = [name for name in names if name not in self._costs(names)]
         if missing:
             raise ArgumentError(
@@ -236,7 +233,7 @@ class EventRule:
                 "has no cost of entering {}",
                 remedy="name every class, or give one number for all",
             )
-        longest = float(max(_array(self.min_duration, names)))
+        longest = float(max(_number_of_each(self.min_duration, names)))
         if self.max_delay is not None and self.max_delay < longest:
             rule = f"it must not be below the longest minimum duration, {longest!r}"
             raise ArgumentError("max_delay", self.max_delay, rule=rule)
@@ -288,17 +285,17 @@ class EventRule:
     def numbers(self, names: tuple[str, ...]) -> dict[str, Any]:
         """Return the settings as the core has them, of classes that exclude each other."""
         enter = [self._costs(names)[name] for name in names]
-        leave = _array(self.leave_cost, names)
+        leave = _number_of_each(self.leave_cost, names)
         if self.min_probability is not None:  # it costs as the dearest class to enter
             enter, leave = [*enter, max(enter)], np.append(leave, 0.0)
         return {
             "enter": enter,
             "leave": leave,
-            "min_duration": _array(self.min_duration, names),
-            "bias": _array(self.bias, names),
+            "min_duration": _number_of_each(self.min_duration, names),
+            "bias": _number_of_each(self.bias, names),
             "ignore": [name in self.ignore for name in names],
             "log": self.evidence == "log",
-            "floor": FLOOR,
+            "floor": LEAST,
             "min_probability": math.nan if self.min_probability is None else self.min_probability,
             "max_gap": math.inf if self.max_gap is None else self.max_gap,
             "max_delay": math.inf if self.max_delay is None else self.max_delay,
@@ -338,13 +335,13 @@ def _bias(argument: str, value: Any, entry: str | None = None) -> float:
     return float(value)
 
 
-def _require_known(argument: str, named: Iterable[str], classes: tuple[str, ...]) -> None:
+def _require_named(argument: str, named: Iterable[str], classes: tuple[str, ...]) -> None:
     for name in named:
         if name not in classes:
             raise ArgumentError(argument, name, "names {}", f"the classes are {list(classes)}")
 
 
-def _array(value: Any, names: tuple[str, ...]) -> Floats:
+def _number_of_each(value: Any, names: tuple[str, ...]) -> Floats:
     """Return the number of each class; 0 where a mapping does not name it."""
     known = value if isinstance(value, dict) else dict.fromkeys(names, value)
     return np.array([known.get(name, 0.0) for name in names])

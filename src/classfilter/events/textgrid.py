@@ -10,19 +10,19 @@ from typing import Any
 from ..errors import ArgumentError, RowError
 from ..inputs import duration as parse_duration
 from .dates import exact, plain
-from .rows import NUMBER_TEXT, Row, one_stream
+from .rows import NUMBER_TEXT, Cells, in_quotes, one_stream
 
 TIERS = ("stream", "class")
 _TOKEN = re.compile(r'"((?:[^"]|"")*)"|(<\w+>)|(![^\n]*)|([^\s"!][^\s"]*)|(")')
 
 
-def write_textgrid(rows: Sequence[Row], tiers: str = "stream", duration: Any = None) -> str:
+def write_textgrid(events: Sequence[Any], tiers: str = "stream", duration: Any = None) -> str:
     """Return a TextGrid in the long format.
 
     Parameters
     ----------
-    rows : sequence of Row
-        The events.
+    events : sequence of Event
+        Their times are `Decimal`.
     tiers : {"stream", "class"}
         What each tier holds: all events of a stream, or those of a class. Of a stream whose events
         overlap there is a tier for each class, all with the stream's name.
@@ -31,36 +31,39 @@ def write_textgrid(rows: Sequence[Row], tiers: str = "stream", duration: Any = N
         where the first event begins, if that is earlier.
     """
     _check_tiers(tiers)
-    first = min([Decimal(0), *(row.start for row in rows)])
-    last = max((row.end for row in rows), default=first)
+    first: Any = min([Decimal(0), *(e.start for e in events)])
+    last = max((e.end for e in events), default=first)
     if duration is not None:
-        given = exact(parse_duration("duration", duration))
-        if given < last:
-            raise ArgumentError("duration", float(given), rule=f"the last event ends at {last}")
-        last = given
+        end = exact(parse_duration("duration", duration))
+        if end < last:
+            raise ArgumentError("duration", float(end), rule=f"the last event ends at {last}")
+        last = end
     if last <= first:
         raise ArgumentError(
-            "events", len(rows), "are {}, so the file would have no length", remedy="give duration="
+            "events",
+            len(events),
+            "are {}, so the file would have no length",
+            remedy="give duration=",
         )
     if tiers == "class":
-        one_stream(rows, "a TextGrid with a tier for each class")
-    groups = _groups(rows, tiers)
+        one_stream(events, "a TextGrid with a tier for each class")
+    groups = _groups(events, tiers)
     span = [f"xmin = {plain(first)}", f"xmax = {plain(last)}"]
     out = ['File type = "ooTextFile"', 'Object class = "TextGrid"', "", *span]
     out += ["tiers? <exists>", f"size = {len(groups)}", "item []:"]
     for i, (name, group) in enumerate(groups, 1):
         intervals = list(_intervals(group, first, last))
-        tier = ['class = "IntervalTier"', f"name = {_quoted(name)}", *span]
+        tier = ['class = "IntervalTier"', f"name = {in_quotes(name)}", *span]
         tier.append(f"intervals: size = {len(intervals)}")
         out += [f"    item [{i}]:", *(" " * 8 + line for line in tier)]
         for j, (start, end, text) in enumerate(intervals, 1):
             out.append(f"        intervals [{j}]:")
-            lines = f"xmin = {plain(start)}", f"xmax = {plain(end)}", f"text = {_quoted(text)}"
+            lines = f"xmin = {plain(start)}", f"xmax = {plain(end)}", f"text = {in_quotes(text)}"
             out += [" " * 12 + line for line in lines]
     return "\n".join(out) + "\n"
 
 
-def read_textgrid(text: str, tiers: str = "stream") -> list[Row]:
+def read_textgrid(text: str, tiers: str = "stream") -> Cells:
     """Return the intervals that are not empty; points are events without a length.
 
     It reads the long and the short format alike, as Praat does: only numbers, quoted texts and
@@ -76,7 +79,8 @@ def read_textgrid(text: str, tiers: str = "stream") -> list[Row]:
     if kind[0] != "ooTextFile" or not kind[1].startswith("TextGrid"):
         raise ArgumentError("the file", kind, "is not a TextGrid: it begins with {}")
     reader.take(Decimal), reader.take(Decimal)
-    rows: list[Row] = []
+    events: list[dict[str, Any]] = []
+    lines = []
     for _ in range(_count(reader) if reader.take(_Flag) == "<exists>" else 0):
         points, name = reader.take(str) == "TextTier", reader.take(str)
         reader.take(Decimal), reader.take(Decimal)
@@ -85,9 +89,12 @@ def read_textgrid(text: str, tiers: str = "stream") -> list[Row]:
             end = start if points else reader.take(Decimal)
             label, line = reader.take(str), reader.line
             if label.strip():
-                of = (None, name or label) if tiers == "class" else (name or None, label)
-                rows.append(Row(*of, start, end, None, line))
-    return rows
+                names = {"stream": name or None, "class": label}
+                if tiers == "class":
+                    names = {"class": name or label}
+                events.append(names | {"start": start, "end": end})
+                lines.append(line)
+    return events, lines
 
 
 class _Flag(str):
@@ -139,47 +146,41 @@ def _check_tiers(tiers: str) -> None:
         raise ArgumentError("tiers", tiers, rule=f"it must be one of {', '.join(TIERS)}")
 
 
-def _groups(rows: Sequence[Row], tiers: str) -> list[tuple[str, list[Row]]]:
+def _groups(events: Sequence[Any], tiers: str) -> list[tuple[str, list[Any]]]:
     """Return the name of each tier, and its events by their start."""
-    in_order = sorted(rows, key=lambda row: row.start)
-    ends: dict[str | None, Decimal] = {}
+    in_order = sorted(events, key=lambda e: e.start)
+    ends: dict[str | None, Any] = {}
     overlap = set()
-    for row in in_order:
-        if row.start < ends.get(row.stream, row.start):
-            overlap.add(row.stream)
-        ends[row.stream] = row.end
+    for e in in_order:
+        if e.start < ends.get(e.stream, e.start):
+            overlap.add(e.stream)
+        ends[e.stream] = e.end
 
-    def tier(row: Row) -> tuple[str, str]:
+    def tier(e: Any) -> tuple[str, str]:
         if tiers == "class":
-            return row.label, ""
-        return row.stream or "", row.label if row.stream in overlap else ""
+            return e.label, ""
+        return e.stream or "", e.label if e.stream in overlap else ""
 
-    groups: dict[tuple[str, str], list[Row]] = {tier(row): [] for row in rows}
-    for row in in_order:
-        groups[tier(row)].append(row)
+    groups: dict[tuple[str, str], list[Any]] = {tier(e): [] for e in events}
+    for e in in_order:
+        groups[tier(e)].append(e)
     return [(name, group) for (name, _), group in groups.items()] or [("", [])]
 
 
-def _intervals(
-    rows: Sequence[Row], first: Decimal, last: Decimal
-) -> Iterator[tuple[Decimal, Decimal, str]]:
+def _intervals(events: Sequence[Any], first: Any, last: Any) -> Iterator[tuple[Any, Any, str]]:
     """Yield the intervals of a tier without gaps between them."""
     at = first
-    for row in rows:
-        if row.start < at:
+    for e in events:
+        if e.start < at:
             rule = "intervals of a class must not overlap"
             problem = f"is {{}}, but the event before ends at {plain(at)}"
-            raise ArgumentError("start", float(row.start), problem, rule, "merge them")
-        if row.end == row.start:
+            raise ArgumentError("start", float(e.start), problem, rule, "merge them")
+        if e.end == e.start:
             rule = "an interval must have a length"
-            raise ArgumentError("end", float(row.end), "is {}, as the start", rule, "leave it out")
-        if row.start > at:
-            yield at, row.start, ""
-        yield row.start, row.end, row.label
-        at = row.end
+            raise ArgumentError("end", float(e.end), "is {}, as the start", rule, "leave it out")
+        if e.start > at:
+            yield at, e.start, ""
+        yield e.start, e.end, e.label
+        at = e.end
     if at < last:
         yield at, last, ""
-
-
-def _quoted(text: str) -> str:
-    return '"' + text.replace('"', '""') + '"'

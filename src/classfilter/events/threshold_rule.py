@@ -11,11 +11,10 @@ from numpy.typing import DTypeLike
 from ..errors import ArgumentError, names_keywords
 from ..inputs import Heads, duration
 from ..support.types import Array, Bools, Floats, Ints, is_number
+from .rule import EventColumns
 
 BELOW = 0.15
 """By default an event ends so far below the threshold at which it begins."""
-Columns = tuple[Array, ...]
-"""Class, start, end, probability, and whether it was forced, of each event, (N,)."""
 _Held = tuple[tuple[Floats, Array], ...]
 
 
@@ -90,7 +89,7 @@ class ThresholdRule:
         self.check(heads)
         return HeldThresholds(self, tuple(map(str, heads.shown)))
 
-    def events(self, time: Floats, probs: Array, classes: tuple[str, ...]) -> Columns:
+    def events(self, time: Floats, probs: Array, classes: tuple[str, ...]) -> EventColumns:
         """Return the events of one stream: class, start, end, probability, and never forced."""
         ends = row_ends(time, self.max_gap)
         parts = []
@@ -145,7 +144,7 @@ class HeldThresholds:
         """Take further rows of a stream; no event is final yet."""
         return (*state, (time, probs)), *self._rule.events(time[:0], probs[:0], self._classes)
 
-    def finish(self, state: _Held) -> Columns:
+    def finish(self, state: _Held) -> EventColumns:
         """Return the events of a stream that ends."""
         if not state:
             return self._rule.events(np.empty(0), np.empty((0, len(self._classes))), self._classes)

@@ -24,7 +24,6 @@ from .smoothing import (
     check_smoother,
     in_double,
     smooth_one,
-    smooth_streams,
     sticky_rows,
     untempered,
 )
@@ -60,7 +59,6 @@ __all__ = [
     "in_double",
     "pack_state",
     "smooth_one",
-    "smooth_streams",
     "sticky_rows",
     "unpack_state",
     "untempered",

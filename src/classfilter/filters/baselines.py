@@ -59,12 +59,9 @@ class _Baseline(BaseFilter, ABC):
         self._options = options
         self._uniform = np.full(len(self._classes), 1 / len(self._classes))
 
-    def _pass(self, dt: float) -> None:
-        """Let time pass, where it matters."""
-
     @abstractmethod
-    def _observe(self, s: Array, beta: float) -> None:
-        """Observe a row with a weight above 0."""
+    def _run(self, rows: Array, beta: Array, dt: Array) -> Array:
+        """Update with checked rows."""
 
     @property
     def probs(self) -> Array:
@@ -97,8 +94,9 @@ class _Baseline(BaseFilter, ABC):
         """
         if type(probs) not in (list, np.ndarray):
             probs = prediction(probs, self._classes)
-        self._step(*_core.check_row(len(self._classes), probs, beta, dt))
-        return self.probs
+        row, weight, time = _core.check_row(len(self._classes), probs, beta, dt)
+        estimate: Array = self._run(row[None], np.array([weight]), np.array([time]))[0]
+        return estimate
 
     def run(self, probs: Any, beta: ArrayLike = 1.0, dt: ArrayLike = 1.0) -> Any:
         """Update with every row of (T, K) in turn: exactly a loop of `update`.
@@ -109,26 +107,12 @@ class _Baseline(BaseFilter, ABC):
         arguments = _core.check_rows(len(self._classes), rows, beta, dt)
         return results_like(probs, self._classes, self._run(*arguments))
 
-    def _run(self, rows: Array, beta: Array, dt: Array) -> Array:
-        """Update with checked rows."""
-        weights, times = (np.broadcast_to(x, len(rows)).tolist() for x in (beta, dt))
-        out = np.empty_like(rows)
-        for t, (s, weight, time) in enumerate(zip(rows, weights, times, strict=True)):
-            self._step(s, weight, time)
-            out[t] = self.probs
-        return out
-
     @staticmethod
     def _rows(rows: Array, beta: Array) -> tuple[Array, Array, Bools]:
         """Return the rows (T, K) with sum 1, their weights, and which are observations."""
         weights = np.broadcast_to(beta, len(rows))
         observed: Bools = (weights > 0) & ~np.isnan(rows[:, 0])
         return rows / rows.sum(axis=1, keepdims=True), weights, observed
-
-    def _step(self, s: Array, beta: float, dt: float) -> None:
-        self._pass(dt)
-        if beta > 0 and not np.isnan(s[0]):
-            self._observe(s / s.sum(), beta)
 
     def reset(self) -> None:
         """Return to the state before any data."""
@@ -154,9 +138,6 @@ class RawFilter(_Baseline):
     def __init__(self, classes: Classes) -> None:
         super().__init__(classes)
         self._start = self._state = RawState(self._uniform)
-
-    def _observe(self, s: Array, beta: float) -> None:
-        self._state = RawState(s)
 
     def _run(self, rows: Array, beta: Array, dt: Array) -> Array:
         rows, _, observed = self._rows(rows, beta)
@@ -202,12 +183,6 @@ class MeanFilter(_Baseline):
         rows, weights = self._state
         mean: Array = _weighted_means(rows, weights, len(weights), self._uniform)[0]
         return mean
-
-    def _observe(self, s: Array, beta: float) -> None:
-        rows, weights = self._state
-        self._state = WindowState(
-            np.vstack([rows[1:], self._evidence(s)]), np.append(weights[1:], beta)
-        )
 
     def _run(self, rows: Array, beta: Array, dt: Array) -> Array:
         rows, weights, observed = self._rows(rows, beta)
@@ -292,15 +267,6 @@ class EmaFilter(_Baseline):
     def _half_life(self) -> float | None:
         return half_life_of(self._gamma)
 
-    def _pass(self, dt: float) -> None:
-        weight, probs = self._state
-        self._state = EmaState(weight * self._gamma**dt, probs)
-
-    def _observe(self, s: Array, beta: float) -> None:
-        weight, probs = self._state
-        total = weight + beta
-        self._state = EmaState(total, probs * (weight / total) + s * (beta / total))
-
     def _run(self, rows: Array, beta: Array, dt: Array) -> Array:
         rows, weights, observed = self._rows(rows, beta)
         times = np.broadcast_to(dt, len(rows)).tolist()
@@ -335,10 +301,6 @@ class HoldFilter(_Baseline):
     def __init__(self, classes: Classes) -> None:
         super().__init__(classes)
         self._start = self._state = HoldState(0.0, self._uniform)
-
-    def _observe(self, s: Array, beta: float) -> None:
-        if beta >= self._state.beta:
-            self._state = HoldState(beta, s)
 
     def _run(self, rows: Array, beta: Array, dt: Array) -> Array:
         rows, weights, observed = self._rows(rows, beta)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
@@ -62,8 +62,8 @@ class MultiLabelFilter(BaseFilter):
         fresh = _filters_of(self._heads, filter)
         dtypes = {f.probs.dtype for f in fresh}
         if len(dtypes) > 1:
-            found, remedy = sorted(map(str, dtypes)), "give one dtype"
-            raise ArgumentError("filter", found, "has filters of {}", remedy=remedy)
+            several = sorted(map(str, dtypes))
+            raise ArgumentError("filter", several, "has filters of {}", remedy="give one dtype")
         self._dtype: np.dtype[Any] = dtypes.pop()
         self._options = {"filter": dict(zip(self._layout, fresh, strict=True))}
         self._filters = [f.copy() for f in fresh]
@@ -95,14 +95,14 @@ class MultiLabelFilter(BaseFilter):
     @property
     def label(self) -> tuple[Any, ...]:
         """The labels that are on, more probable than not, and the most probable class of heads."""
-        found: list[Any] = []
+        labels: list[Any] = []
         for h, (f, span) in enumerate(zip(self._filters, self._heads.spans, strict=True)):
             own, p = self._classes[span], f.probs
             if h not in self._heads.labels:
-                found.append(own[int(p.argmax())])
+                labels.append(own[int(p.argmax())])
             elif p[1] > 0.5:
-                found.append(own[0])
-        return tuple(found)
+                labels.append(own[0])
+        return tuple(labels)
 
     @property
     def _half_life(self) -> float | None:
@@ -124,9 +124,10 @@ class MultiLabelFilter(BaseFilter):
             if row.shape != own.shape:
                 rule = f"a state of the filter has {own.shape}"
                 raise ArgumentError("state", row.shape, "has shape {}", rule, entry=name)
-        with _all_or_none(self._filters):
-            for f, row in zip(self._filters, rows, strict=True):
-                f.state = unpack_state(f, row)
+        filters = [f.copy() for f in self._filters]
+        for f, row in zip(filters, rows, strict=True):
+            f.state = unpack_state(f, row)
+        self._filters = filters  # all of them, or none
 
     def reset(self) -> None:
         """Return to the state before any data."""
@@ -160,12 +161,19 @@ class MultiLabelFilter(BaseFilter):
         whose columns are matched by name, the result is one of the same kind.
         """
         _check_shape("dt", dt, [(), (len(scores),)])
-        with _all_or_none(self._filters):
-            found = self._of_each(lambda f, rows, weights: f.run(rows, weights, dt), scores, beta)
-        return results_like(scores, self._classes, found)
+        filters = [f.copy() for f in self._filters]
+        columns = self._of_each(
+            lambda f, rows, weights: f.run(rows, weights, dt), scores, beta, filters
+        )
+        self._filters = filters  # all of them, or none
+        return results_like(scores, self._classes, columns)
 
     def _of_each(
-        self, work: Callable[[Any, Array, Array], Array], scores: Any, beta: ArrayLike
+        self,
+        work: Callable[[Any, Array, Array], Array],
+        scores: Any,
+        beta: ArrayLike,
+        filters: list[Any] | None = None,
     ) -> Array:
         """Return what some work finds for each head by itself, as columns (T, C).
 
@@ -180,12 +188,12 @@ class MultiLabelFilter(BaseFilter):
             stack = heads.stacked(rows.astype(self._dtype, copy=False))
         T, H = len(stack), len(heads.names)
         _check_shape("beta", weights, [(), (T,), (T, H)])
-        found: Array = np.empty((T, len(self._classes)), self._dtype)
-        for h, (f, span) in enumerate(zip(self._filters, heads.spans, strict=True)):
+        columns: Array = np.empty((T, len(self._classes)), self._dtype)
+        for h, (f, span) in enumerate(zip(filters or self._filters, heads.spans, strict=True)):
             rows = np.ascontiguousarray(stack[:, h, : heads.sizes[h]])
             own = np.asarray(weights[:, h] if weights.ndim == 2 else weights, order="C")
-            found[:, span] = work(f, rows, own)[:, -len(heads.columns[h]) :]
-        return found
+            columns[:, span] = work(f, rows, own)[:, -len(heads.columns[h]) :]
+        return columns
 
     def _with_options(self, **options: Any) -> MultiLabelFilter:
         new = {id(f): with_options(f, **options) for f in self._options["filter"].values()}
@@ -203,21 +211,6 @@ class MultiLabelFilter(BaseFilter):
         each = {id(f): f for f in self._options["filter"].values()}
         of = repr(next(iter(each.values()))) if len(each) == 1 else f"{len(each)} filters"
         return f"MultiLabelFilter({list(self._classes)}, {of})"
-
-
-class _all_or_none:  # noqa: N801
-    """Put filters back into their states where an error comes."""
-
-    def __init__(self, filters: list[Any]) -> None:
-        self._before = [(f, f.state) for f in filters]
-
-    def __enter__(self) -> None:
-        """Nothing is to be done."""
-
-    def __exit__(self, kind: Any, *_: object) -> None:
-        if kind is not None:
-            for f, state in self._before:
-                f.state = state
 
 
 def _check_shape(name: str, given: Any, shapes: list[tuple[int, ...]]) -> None:
@@ -253,28 +246,24 @@ def _filters_of(heads: Heads, given: Any) -> tuple[Any, ...]:
             problem = f"names {{}}, but the labels are {list(heads.names)}"
             raise ArgumentError("filter", list(given), problem, remedy="name each label once")
     fresh: dict[int, Filter] = {}
-    for name, classes in _classes_of_each(heads):
-        f = by_head[name]
-        found = getattr(f, "classes", None)
+    layout = heads.layout
+    for name in heads.names:
+        f, classes = by_head[name], layout[name] if isinstance(layout, dict) else None
+        own = getattr(f, "classes", None)
         rule = "each label needs a filter of two classes, off and on"
         remedy = "give one, such as StickyFilter(2, half_life=10.0)"
         if classes is not None:
-            rule, remedy = f"the head has {list(classes)}", "give a filter of these classes"
-        if found is None or not hasattr(f, "update"):
+            rule, remedy = f"the head has {classes}", "give a filter of these classes"
+        if own is None or not hasattr(f, "update"):
             raise ArgumentError("filter", f, rule=rule, remedy=remedy)
-        if len(found) != len(classes or (0, 1)):
-            raise ArgumentError("filter", len(found), f"of {name!r} has {{}} classes", rule, remedy)
-        texts = tuple(map(str, found))
-        if classes is not None and texts not in (classes, tuple(map(str, range(len(classes))))):
-            raise ArgumentError("filter", texts, f"of {name!r} has the classes {{}}", rule, remedy)
+        if len(own) != len(classes or (0, 1)):
+            raise ArgumentError("filter", len(own), f"of {name!r} has {{}} classes", rule, remedy)
+        texts = list(map(str, own))
+        if classes is not None and texts not in (classes, [str(k) for k in range(len(classes))]):
+            raise ArgumentError(
+                "filter", tuple(texts), f"of {name!r} has the classes {{}}", rule, remedy
+            )
         if id(f) not in fresh:
             fresh[id(f)] = f.copy()
             fresh[id(f)].reset()
     return tuple(fresh[id(by_head[name])] for name in heads.names)
-
-
-def _classes_of_each(heads: Heads) -> Iterator[tuple[str, tuple[str, ...] | None]]:
-    """Yield each head with its classes; None of a label."""
-    for h, (name, shown) in enumerate(zip(heads.names, heads.columns, strict=True)):
-        own = tuple(str(one).removeprefix(f"{name}:") for one in shown)
-        yield name, None if h in heads.labels else own

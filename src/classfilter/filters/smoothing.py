@@ -15,7 +15,7 @@ from .base import with_options
 from .dirichlet import DirichletFilter
 from .dirichlet_smoothing import dirichlet_rows
 from .multi_label import MultiLabelFilter
-from .runner import StreamRows, StreamRunner, pack_state
+from .runner import pack_state
 from .sticky import StickyFilter
 
 MIN_PROB = 1e-30  # as in the sticky filter: no class becomes impossible
@@ -81,44 +81,6 @@ def smooth_one(
         state = pack_state(double.state, double.dtype)[None]
         smoothed = dirichlet_rows(double, state, s, weights, times, ahead, count, count)
     return smoothed.astype(f.dtype)
-
-
-def smooth_streams(
-    f: Smoother, probs: Floats, beta: Floats, dt: Floats, counts: Ints, lag: int | None
-) -> Array:
-    """Return `smooth` of several streams, to the bit; their rows follow each other.
-
-    `counts` says how many rows each stream has.
-    """
-    if isinstance(f, MultiLabelFilter):
-        return f._of_each(lambda one, s, w: smooth_streams(one, s, w, dt, counts, lag), probs, beta)
-    if f.temperature != 1:
-        plain = smooth_streams(untempered(f), probs, beta, dt, counts, lag)
-        return _core.temper(plain, f.temperature)
-    s, w, t = (x.astype(f.dtype, copy=False) for x in (probs, beta, dt))
-    out = np.empty(probs.shape, f.dtype)
-    _core.check_rows(probs.shape[1], s, w, t)
-    several = (counts > 1) & (lag != 0)
-    filtered = ~several | isinstance(f, StickyFilter)  # of the others, nothing would remain
-    states = np.tile(pack_state(f.state, f.dtype), (int(filtered.sum()), 1))
-    order = np.flatnonzero(np.repeat(filtered, counts))
-    StreamRunner(f).run(states, StreamRows(s, w, t, order, counts[filtered]), out, threads=1)
-    weights = np.where(np.isnan(probs[:, 0]), 0.0, beta)
-    short = counts <= (np.inf if lag is None else lag + 1)
-    for streams, ahead in ((short, None), (~short, lag)):
-        chosen = streams & several
-        rows = np.flatnonzero(np.repeat(chosen, counts))
-        if rows.size:
-            columns, sizes = (probs, weights, dt), counts[chosen]
-            if rows.size < len(probs):
-                columns = probs[rows], weights[rows], dt[rows]
-            if isinstance(f, StickyFilter):
-                ends = np.repeat(np.cumsum(sizes), sizes)
-                out[rows] = sticky_rows(in_double(f), out[rows], *columns, ahead, ends)
-            else:
-                start = np.tile(pack_state(f.state, np.dtype(np.float64)), (len(sizes), 1))
-                out[rows] = dirichlet_rows(in_double(f), start, *columns, ahead, sizes, sizes)
-    return out
 
 
 def check_smoother(filter: Any) -> Smoother:  # noqa: A002

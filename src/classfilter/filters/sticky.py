@@ -120,7 +120,9 @@ class StickyFilter(CompiledFilter, _core.Sticky):
             rates = generator(matrix) / interval
             options = {"transitions": np.array(transitions, np.float64), "interval": interval}
         if prior is None:
-            prior = np.full(K, 1 / K) if rates is None else _positive(stationary(rates), names)
+            prior = (
+                np.full(K, 1 / K) if rates is None else _checked_shares(stationary(rates), names)
+            )
         prior = checked_prior(prior, dtype, K)
         options |= {"prior": prior, "floor": floor}
         options |= {"temperature": check_temperature(temperature), "dtype": dtype}
@@ -235,7 +237,7 @@ class StickyFilter(CompiledFilter, _core.Sticky):
         return f"{type(self).__name__}({list(self._classes)}, {dynamics})"
 
 
-def _positive(prior: Array, classes: tuple[Any, ...]) -> Array:
+def _checked_shares(prior: Array, classes: tuple[Any, ...]) -> Array:
     """Return the stationary distribution, if every class has a share of it."""
     for name, p in zip(classes, prior, strict=True):
         if not p >= 1e-6:

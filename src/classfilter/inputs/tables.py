@@ -30,8 +30,8 @@ def as_frame(df: Any) -> Any:
             ) from None
         if type(df).__module__.startswith("pyspark."):
             raise TypeError(
-                "the table is a DataFrame of Spark; use classfilter.spark: filter_frame, "
-                "smooth_frame, event_frame or tune_frame"
+                "the table is a DataFrame of Spark; use classfilter.spark: filter_frame or "
+                "event_frame, or the toArrow() of some streams"
             ) from None
         raise TypeError(
             f"the table is a {type(df).__module__}.{type(df).__qualname__}; give a dataframe of "

@@ -7,8 +7,7 @@ are ``classes``; by default, where all are names, those that occur, sorted. Rows
 class are left out. Of several equal probabilities the first counts.
 """
 
-from .calibration import BINS as BINS
-from .calibration import Reliability, calibration_error, reliability
+from ..support.imports import public
 from .events import edit_score, event_scores
 from .labels import LabelScores, label_scores
 from .labels import average_precision as average_precision
@@ -16,16 +15,20 @@ from .matching import Spans as Spans
 from .matching import by_iou as by_iou
 from .results import EventScores
 from .results import mean_of_known as mean_of_known
+from .rows import BINS as BINS
 from .rows import (
     Delay,
+    Reliability,
     accuracy,
     brier,
+    calibration_error,
     confusion,
     count_switches,
     detection_delay,
     log_loss,
     macro_f1,
     precision,
+    reliability,
     sensitivity,
     specificity,
     summary,
@@ -55,5 +58,7 @@ __all__ = [
     "summary",
     "switches_per_hour",
 ]
+
+public(EventScores, LabelScores, Reliability, module=__name__)
 
 __dir__ = __all__.copy  # completion shows the public names only

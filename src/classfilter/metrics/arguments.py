@@ -13,12 +13,12 @@ from ..support.arrays import median_step
 from ..support.types import Array, Floats, Ints
 from ..support.validation import text_names
 
-Names = Iterable[Any] | None
+ClassNames = Iterable[Any] | None
 """The names of the classes, where they are given."""
 
 
 def without_names(
-    truth: ArrayLike | None, pred: ArrayLike, classes: Names, name: str = "pred"
+    truth: ArrayLike | None, pred: ArrayLike, classes: ClassNames, name: str = "pred"
 ) -> tuple[Any, Array, int | None]:
     """Return truth and prediction with indices for names, and the number of classes, where known.
 
@@ -110,7 +110,7 @@ def finite_probs(probs: ArrayLike) -> Floats:
 
 
 def labelled_pair(
-    truth: ArrayLike, pred: ArrayLike, classes: Names = None
+    truth: ArrayLike, pred: ArrayLike, classes: ClassNames = None
 ) -> tuple[Ints, Ints, int | None]:
     """Return true and predicted classes of the labelled rows, and K where it is known."""
     y, p, K = without_names(truth, pred, classes)
@@ -123,7 +123,7 @@ def labelled_pair(
 
 
 def labelled_probs(
-    truth: ArrayLike, probs: ArrayLike, classes: Names = None
+    truth: ArrayLike, probs: ArrayLike, classes: ClassNames = None
 ) -> tuple[Ints, Floats]:
     """Return truth and probabilities of the labelled rows."""
     y, p, _ = without_names(truth, probs, classes, "probs")

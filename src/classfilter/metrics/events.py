@@ -11,10 +11,19 @@ import numpy as np
 from ..errors import ArgumentError, RowError
 from ..inputs import duration as parse_duration
 from ..support.types import is_number
-from .matching import Matched, Spans, by_collar, by_iou, by_tolerance, edit_distance, merged, split
+from .matching import (
+    Matched,
+    Spans,
+    by_collar,
+    by_iou,
+    by_tolerance,
+    cut_longer,
+    edit_distance,
+    merged,
+)
 from .results import EventScores, mean_of_known
 
-Groups = dict[tuple[Any, str], Spans]
+SpansOfClasses = dict[tuple[Any, str], Spans]
 """Events by stream and class."""
 
 
@@ -86,7 +95,7 @@ def event_scores(
     if getattr(true, "dates", None) is not None and hasattr(predicted, "dates"):
         _check_dates(true, predicted)
     truth, guess = _grouped("true", true), _grouped("predicted", predicted)
-    _check_streams(truth, guess)
+    _check_common_stream(truth, guess)
     prepare, match, words = _convention(iou, collar, length_share, tolerance, merge, split_after)
     hours, origin = _hours(truth, duration)
     convention = f"{words}\n{origin}"
@@ -116,7 +125,7 @@ def edit_score(true: Iterable[Any], predicted: Iterable[Any]) -> float:
     """
     lists: tuple[dict[Any, list[str]], dict[Any, list[str]]] = ({}, {})
     groups = _grouped("true", true), _grouped("predicted", predicted)
-    _check_streams(*groups)
+    _check_common_stream(*groups)
     for by_stream, group in zip(lists, groups, strict=True):
         rows = [(x, label, s) for (s, label), spans in group.items() for x in spans.start.tolist()]
         for _, label, stream in sorted(rows, key=lambda row: row[:2]):
@@ -145,7 +154,7 @@ def _convention(
     for name, value in (("merge", merge), ("split_after", split_after)):
         if value is not None and tolerance is None:
             raise ArgumentError(name, value, rule="it needs tolerance", remedy="leave it out")
-    if share is not None and not 0 <= _number("length_share", share) <= 1:
+    if share is not None and not 0 <= _checked_number("length_share", share) <= 1:
         raise ArgumentError("length_share", share, rule="it must lie in [0, 1], or be None")
     if collar is not None:
         near = _length("collar", collar)
@@ -155,7 +164,7 @@ def _convention(
         words = f"Starts within {near:g} s{ends}; as many pairs as can be (sed_eval)."
         return lambda spans: spans, lambda a, b: by_collar(a, b, near, share), words
     if tolerance is None:
-        least = 0.5 if iou is None else _number("iou", iou)
+        least = 0.5 if iou is None else _checked_number("iou", iou)
         if not 0 < least <= 1:
             raise ArgumentError("iou", iou, rule="it must lie in (0, 1]")
         words = f"Intersection over union of at least {least:g}, predicted events in order of time"
@@ -174,7 +183,7 @@ def _convention(
 
     def prepare(spans: Spans) -> Spans:
         joined = spans if gap is None else merged(spans, gap)
-        return joined if longest is None else split(joined, longest)
+        return joined if longest is None else cut_longer(joined, longest)
 
     words = f"Any overlap, with {before:g} s before and {after:g} s after each true event"
     words += "" if gap is None else f", events less than {gap:g} s apart merged"
@@ -182,7 +191,7 @@ def _convention(
     return prepare, lambda a, b: by_tolerance(a, b, before, after), f"{words} (SzCORE)."
 
 
-def _grouped(argument: str, events: Any) -> Groups:
+def _grouped(argument: str, events: Any) -> SpansOfClasses:
     """Return events by stream and class, checked."""
     if hasattr(events, "columns") or hasattr(events, "column_names"):
         remedy = "make a list of it: classfilter.Events.from_table(...)"
@@ -207,7 +216,7 @@ def _grouped(argument: str, events: Any) -> Groups:
     return {key: Spans(*np.array(sorted(spans)).T) for key, spans in groups.items()}
 
 
-def _check_streams(true: Groups, predicted: Groups) -> None:
+def _check_common_stream(true: SpansOfClasses, predicted: SpansOfClasses) -> None:
     """Refuse streams that have other names on either side: all would be missed, in silence."""
     a, b = ({stream for stream, _ in groups} for groups in (true, predicted))
     if a and b and not a & b:
@@ -225,7 +234,7 @@ def _check_dates(true: Any, predicted: Any) -> None:
         raise ArgumentError("predicted", kinds[1], problem, remedy=remedy)
 
 
-def _hours(true: Groups, duration: Any) -> tuple[float, str]:
+def _hours(true: SpansOfClasses, duration: Any) -> tuple[float, str]:
     """Return the time that false events are counted over, and where it is from."""
     if duration is not None:
         hours = _length("duration", duration) / 3600
@@ -261,7 +270,7 @@ def _total(
     )
 
 
-def _number(argument: str, value: Any) -> float:
+def _checked_number(argument: str, value: Any) -> float:
     if not is_number(value):
         raise ArgumentError(argument, value, rule="it must be a number")
     return float(value)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,18 +11,13 @@ import numpy as np
 from ..errors import ArgumentError, RowError
 from ..inputs import Heads, in_order, named_classes, truth_of_heads
 from ..inputs import label_scores as read_scores
-from ..support.html import block, table
-from ..support.imports import public
-from ..support.text import aligned
 from ..support.types import Bools, Floats, is_number
 from ..support.validation import text_names
-from .results import mean_of_known, ratio
-
-COLUMNS = ("", "known", "true", "predicted", "found", "F1", "precision", "recall", "AP")
+from .results import Counts, ratio
 
 
-@dataclass(frozen=True)
-class LabelScores:
+@dataclass(frozen=True, kw_only=True)
+class LabelScores(Counts):
     """How well several labels are predicted; see `label_scores`.
 
     Those of all labels together are the micro averages; the macro averages are means over labels.
@@ -33,6 +28,8 @@ class LabelScores:
         How many entries have a truth; the others are left out.
     true, predicted, found : int
         How many of them are on by the truth, by the prediction, and by both.
+    false, missed : int
+        How many are on by the prediction only, and by the truth only.
     f1 : float
         ``2 found / (true + predicted)``; NaN where it is never on.
     precision : float
@@ -46,78 +43,33 @@ class LabelScores:
         area under precision over recall, in steps. NaN where it is never true.
     convention : str
         What was counted, in words.
-    by_label : dict of str to LabelScores
+    by_class : dict of str to LabelScores
         The scores of each label, in order; empty in the scores of a label.
     """
 
+    COLUMNS = ("", "known", "true", "predicted", "found", "F1", "precision", "recall", "AP")
+    WHOLE = "micro"
     known: int
-    true: int
-    predicted: int
-    found: int
     average_precision: float
-    convention: str
-    by_label: Mapping[str, LabelScores] = field(default_factory=dict)
-
-    @property
-    def f1(self) -> float:
-        """``2 found / (true + predicted)``."""
-        return ratio(2 * self.found, self.true + self.predicted)
-
-    @property
-    def precision(self) -> float:
-        """``found / predicted``."""
-        return ratio(self.found, self.predicted)
-
-    @property
-    def recall(self) -> float:
-        """``found / true``."""
-        return ratio(self.found, self.true)
 
     @property
     def accuracy(self) -> float:
         """The share of the known entries that are predicted as they are."""
-        return ratio(self.known - self.true - self.predicted + 2 * self.found, self.known)
-
-    @property
-    def macro_f1(self) -> float:
-        """The mean of `f1` over the labels that are on, by truth or prediction."""
-        return mean_of_known(scores.f1 for scores in self.by_label.values())
-
-    @property
-    def macro_precision(self) -> float:
-        """The mean of `precision` over the labels that are predicted."""
-        return mean_of_known(scores.precision for scores in self.by_label.values())
-
-    @property
-    def macro_recall(self) -> float:
-        """The mean of `recall` over the labels that are true."""
-        return mean_of_known(scores.recall for scores in self.by_label.values())
+        return ratio(self.known - self.false - self.missed, self.known)
 
     @property
     def macro_average_precision(self) -> float:
         """The mean of `average_precision` over the labels that are true."""
-        return mean_of_known(scores.average_precision for scores in self.by_label.values())
+        return self._mean("average_precision")
 
-    def _rows(self) -> list[list[str]]:
-        rows = [
-            [
-                name,
-                *(str(n) for n in (s.known, s.true, s.predicted, s.found)),
-                *(f"{x:.3f}" for x in (s.f1, s.precision, s.recall, s.average_precision)),
-            ]
-            for name, s in [("micro", self), *self.by_label.items()]
-        ]
-        if not self.by_label:
-            return [["", *rows[0][1:]]]
-        macro = (self.macro_f1, self.macro_precision, self.macro_recall)
-        means = (*macro, self.macro_average_precision)
-        return [rows[0], ["macro", "", "", "", "", *(f"{x:.3f}" for x in means)], *rows[1:]]
+    def _counts(self) -> list[int]:
+        return [self.known, self.true, self.predicted, self.found]
 
-    def __str__(self) -> str:
-        return "\n".join([aligned([COLUMNS, *self._rows()]), self.convention])
+    def _cells(self) -> list[str]:
+        return [f"{self.average_precision:.3f}"]
 
-    def _repr_html_(self) -> str:
-        return block(table(COLUMNS, self._rows()), self.convention)
+    def _macro_cells(self) -> list[str]:
+        return [f"{self.macro_average_precision:.3f}"]
 
 
 def label_scores(
@@ -146,7 +98,7 @@ def label_scores(
     --------
     >>> true = [[1, 0], [1, 1], [0, -1], [0, 0]]
     >>> scores = label_scores(true, [[0.9, 0.2], [0.4, 0.7], [0.1, 0.9], [0.3, 0.6]])
-    >>> round(scores.f1, 3), round(scores.macro_f1, 3), scores.by_label["0"].recall
+    >>> round(scores.f1, 3), round(scores.macro_f1, 3), scores.by_class["0"].recall
     (0.667, 0.667, 0.5)
     >>> print(label_scores(true, [[0.9, 0.2]] * 4, labels=["robin", "wren"]))
            known  true  predicted  found     F1  precision  recall     AP
@@ -176,19 +128,28 @@ def label_scores(
         remedy = "give -1 as its truth to leave it out"
         raise RowError("predicted", float("nan"), remedy=remedy, row=row, entry=names[k])
     on = f"On is above {threshold:g}."
-    by_label = {
+    by_class = {
         name: _scores(y[rows, k] == 1, s[rows, k], threshold, on)
         for k, (name, rows) in enumerate(zip(names, known.T, strict=True))
     }
     together = f"{on} Micro: all labels together. Macro: the mean over labels, without nan."
-    micro = _scores(y[known] == 1, s[known], threshold, together)
-    return LabelScores(**vars(micro) | {"by_label": by_label})
+    return _scores(y[known] == 1, s[known], threshold, together, by_class)
 
 
-def _scores(true: Bools, scores: Floats, threshold: float, convention: str) -> LabelScores:
+def _scores(
+    true: Bools, scores: Floats, threshold: float, convention: str, by_class: Any = None
+) -> LabelScores:
     on = scores > threshold
-    counts = true.size, int(true.sum()), int(on.sum()), int((true & on).sum())
-    return LabelScores(*counts, average_precision(true, scores), convention)
+    return LabelScores(
+        known=true.size,
+        true=int(true.sum()),
+        predicted=int(on.sum()),
+        found=int((true & on).sum()),
+        false=int((on & ~true).sum()),
+        average_precision=average_precision(true, scores),
+        convention=convention,
+        by_class=by_class or {},
+    )
 
 
 def average_precision(true: Bools, scores: Floats) -> float:
@@ -199,6 +160,3 @@ def average_precision(true: Bools, scores: Floats) -> float:
     last = np.append(np.flatnonzero(np.diff(scores[order])), true.size - 1)
     found = np.cumsum(true[order])[last]
     return float((np.diff(found, prepend=0) * found / (last + 1)).sum() / found[-1])
-
-
-public(LabelScores, module="classfilter.metrics")

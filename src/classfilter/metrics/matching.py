@@ -107,7 +107,7 @@ def merged(spans: Spans, gap: float) -> Spans:
     return Spans(spans.start[new], reach[last])
 
 
-def split(spans: Spans, longest: float) -> Spans:
+def cut_longer(spans: Spans, longest: float) -> Spans:
     """Cut events into parts of at most this length, from their start."""
     start, end = [], []
     for a, b in zip(spans.start.tolist(), spans.end.tolist(), strict=True):

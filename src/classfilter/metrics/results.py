@@ -1,23 +1,113 @@
-"""The result of scoring events, with the convention in words."""
+"""Scores from counts of what was found, as a table, with the convention in words."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Any, ClassVar, Self
 
 from ..support.html import block, table
-from ..support.imports import public
 from ..support.text import aligned
 
-COLUMNS = (
-    *("", "true", "predicted", "found", "false"),
-    *("F1", "precision", "recall", "false/h", "delay"),
-)
+
+@dataclass(frozen=True, kw_only=True)
+class Counts:
+    """How much was found: the counts, and the scores that follow from them.
+
+    Attributes
+    ----------
+    true, predicted : int
+        How many there are by the truth, and by the prediction.
+    found, false : int
+        How many true ones were found, and how many predicted ones are false.
+    convention : str
+        What was counted, in words.
+    by_class : dict of str to the same
+        Those of each class; empty in those of a class.
+    """
+
+    COLUMNS: ClassVar[tuple[str, ...]]
+    WHOLE: ClassVar[str]
+    true: int
+    predicted: int
+    found: int
+    false: int
+    convention: str
+    by_class: Mapping[str, Self] = field(default_factory=dict)
+
+    @property
+    def missed(self) -> int:
+        """How many true ones were not found."""
+        return self.true - self.found
+
+    @property
+    def f1(self) -> float:
+        """``2 found / (2 found + false + missed)``."""
+        return ratio(2 * self.found, 2 * self.found + self.false + self.missed)
+
+    @property
+    def precision(self) -> float:
+        """``found / (found + false)``."""
+        return ratio(self.found, self.found + self.false)
+
+    @property
+    def recall(self) -> float:
+        """``found / (found + missed)``."""
+        return ratio(self.found, self.true)
+
+    @property
+    def macro_f1(self) -> float:
+        """The mean of `f1` over the classes that occur, as true or as predicted ones."""
+        return self._mean("f1")
+
+    @property
+    def macro_precision(self) -> float:
+        """The mean of `precision` over the classes that are predicted."""
+        return self._mean("precision")
+
+    @property
+    def macro_recall(self) -> float:
+        """The mean of `recall` over the classes that are true."""
+        return self._mean("recall")
+
+    def _mean(self, score: str) -> float:
+        return mean_of_known(getattr(scores, score) for scores in self.by_class.values())
+
+    def _cells(self) -> list[str]:
+        """Return the cells of the table beside counts and shares, and of the means."""
+        raise NotImplementedError
+
+    def _counts(self) -> list[int]:
+        return [self.true, self.predicted, self.found, self.false]
+
+    def _rows(self) -> list[list[str]]:
+        named: list[tuple[str, Any]] = [(self.WHOLE, self), *self.by_class.items()]
+        rows = [
+            [name, *map(str, s._counts()), *_shares(s.f1, s.precision, s.recall), *s._cells()]
+            for name, s in named
+        ]
+        if self.by_class:
+            means = _shares(self.macro_f1, self.macro_precision, self.macro_recall)
+            rows.insert(1, ["macro", "", "", "", "", *means, *self._macro_cells()])
+        return rows
+
+    def _macro_cells(self) -> list[str]:
+        return [""] * len(self._cells())
+
+    def __str__(self) -> str:
+        return "\n".join([aligned([self.COLUMNS, *self._rows()]), self.convention])
+
+    def _repr_html_(self) -> str:
+        return block(table(self.COLUMNS, self._rows()), self.convention)
 
 
-@dataclass(frozen=True)
-class EventScores:
+def _shares(*shares: float) -> list[str]:
+    return [f"{x:.3f}" for x in shares]
+
+
+@dataclass(frozen=True, kw_only=True)
+class EventScores(Counts):
     """How well predicted events fit true ones; see `event_scores`.
 
     Attributes
@@ -47,76 +137,21 @@ class EventScores:
         The scores of each class, in sorted order; empty in the scores of a class.
     """
 
-    true: int
-    predicted: int
-    found: int
-    false: int
+    COLUMNS = (
+        *("", "true", "predicted", "found", "false"),
+        *("F1", "precision", "recall", "false/h", "delay"),
+    )
+    WHOLE = "all"
     delay: float
     hours: float
-    convention: str
-    by_class: Mapping[str, EventScores] = field(default_factory=dict)
-
-    @property
-    def missed(self) -> int:
-        """How many true events were not found."""
-        return self.true - self.found
-
-    @property
-    def f1(self) -> float:
-        """``2 found / (2 found + false + missed)``."""
-        return ratio(2 * self.found, 2 * self.found + self.false + self.missed)
-
-    @property
-    def precision(self) -> float:
-        """``found / (found + false)``."""
-        return ratio(self.found, self.found + self.false)
-
-    @property
-    def recall(self) -> float:
-        """``found / (found + missed)``."""
-        return ratio(self.found, self.true)
 
     @property
     def false_per_hour(self) -> float:
         """``false / hours``."""
         return ratio(self.false, self.hours)
 
-    @property
-    def macro_f1(self) -> float:
-        """The mean of `f1` over the classes that occur, as true or as predicted events."""
-        return mean_of_known(scores.f1 for scores in self.by_class.values())
-
-    @property
-    def macro_precision(self) -> float:
-        """The mean of `precision` over the classes that are predicted."""
-        return mean_of_known(scores.precision for scores in self.by_class.values())
-
-    @property
-    def macro_recall(self) -> float:
-        """The mean of `recall` over the classes with true events."""
-        return mean_of_known(scores.recall for scores in self.by_class.values())
-
-    def _rows(self) -> list[list[str]]:
-        named = [("all", self), *self.by_class.items()]
-        rows = [
-            [
-                name,
-                *(str(n) for n in (s.true, s.predicted, s.found, s.false)),
-                *(f"{x:.3f}" for x in (s.f1, s.precision, s.recall)),
-                *(f"{x:.3g}" for x in (s.false_per_hour, s.delay)),
-            ]
-            for name, s in named
-        ]
-        if self.by_class:
-            means = (self.macro_f1, self.macro_precision, self.macro_recall)
-            rows.insert(1, ["macro", "", "", "", "", *(f"{x:.3f}" for x in means), "", ""])
-        return rows
-
-    def __str__(self) -> str:
-        return "\n".join([aligned([COLUMNS, *self._rows()]), self.convention])
-
-    def _repr_html_(self) -> str:
-        return block(table(COLUMNS, self._rows()), self.convention)
+    def _cells(self) -> list[str]:
+        return [f"{x:.3g}" for x in (self.false_per_hour, self.delay)]
 
 
 def ratio(a: float, b: float) -> float:
@@ -128,6 +163,3 @@ def mean_of_known(values: Iterable[float]) -> float:
     """Return the mean of the values that are not NaN; NaN where there are none."""
     known = [x for x in values if not math.isnan(x)]
     return math.fsum(known) / len(known) if known else math.nan
-
-
-public(EventScores, module="classfilter.metrics")

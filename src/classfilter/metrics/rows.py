@@ -14,10 +14,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..errors import ArgumentError
 from ..support.arrays import median_step
 from ..support.types import Floats, Ints
 from .arguments import (
-    Names,
+    ClassNames,
     increasing,
     joined_rows,
     labelled_pair,
@@ -26,10 +27,12 @@ from .arguments import (
     true_classes,
     without_names,
 )
-from .calibration import calibration_error
+
+BINS = 15
+"""Of equal width, as most papers on calibration have them."""
 
 
-def accuracy(truth: ArrayLike, pred: ArrayLike, *, classes: Names = None) -> float:
+def accuracy(truth: ArrayLike, pred: ArrayLike, *, classes: ClassNames = None) -> float:
     """Return the share of labelled rows whose predicted class is the true one.
 
     Examples
@@ -44,7 +47,7 @@ def accuracy(truth: ArrayLike, pred: ArrayLike, *, classes: Names = None) -> flo
 
 
 def confusion(
-    truth: ArrayLike, pred: ArrayLike, n_classes: int | None = None, *, classes: Names = None
+    truth: ArrayLike, pred: ArrayLike, n_classes: int | None = None, *, classes: ClassNames = None
 ) -> Ints:
     """Count how often class ``i`` was predicted as ``j``.
 
@@ -76,7 +79,7 @@ def confusion(
 
 
 def sensitivity(
-    truth: ArrayLike, pred: ArrayLike, n_classes: int | None = None, *, classes: Names = None
+    truth: ArrayLike, pred: ArrayLike, n_classes: int | None = None, *, classes: ClassNames = None
 ) -> Floats:
     """Return ``TP / (TP + FN)`` of each class (K,); NaN for one that never occurs. Also: recall.
 
@@ -90,7 +93,7 @@ def sensitivity(
 
 
 def precision(
-    truth: ArrayLike, pred: ArrayLike, n_classes: int | None = None, *, classes: Names = None
+    truth: ArrayLike, pred: ArrayLike, n_classes: int | None = None, *, classes: ClassNames = None
 ) -> Floats:
     """Return ``TP / (TP + FP)`` of each class (K,); NaN for one that is never predicted.
 
@@ -104,7 +107,7 @@ def precision(
 
 
 def specificity(
-    truth: ArrayLike, pred: ArrayLike, n_classes: int | None = None, *, classes: Names = None
+    truth: ArrayLike, pred: ArrayLike, n_classes: int | None = None, *, classes: ClassNames = None
 ) -> Floats:
     """Return ``TN / (TN + FP)`` of each class (K,); NaN where every row is of that class.
 
@@ -119,7 +122,7 @@ def specificity(
     return _ratio(negatives - false_alarms, negatives)
 
 
-def macro_f1(truth: ArrayLike, pred: ArrayLike, *, classes: Names = None) -> float:
+def macro_f1(truth: ArrayLike, pred: ArrayLike, *, classes: ClassNames = None) -> float:
     """Return the mean over classes of ``2 TP / (2 TP + FP + FN)``.
 
     The mean is over the classes that occur, as true or as predicted ones.
@@ -135,7 +138,7 @@ def macro_f1(truth: ArrayLike, pred: ArrayLike, *, classes: Names = None) -> flo
 
 
 def log_loss(
-    truth: ArrayLike, probs: ArrayLike, floor: float = 1e-3, *, classes: Names = None
+    truth: ArrayLike, probs: ArrayLike, floor: float = 1e-3, *, classes: ClassNames = None
 ) -> float:
     """Return the mean of ``-log p[truth]``, in nats.
 
@@ -164,7 +167,7 @@ def log_loss(
     return float(-np.mean(np.log(p[np.arange(y.size), y])))
 
 
-def brier(truth: ArrayLike, probs: ArrayLike, *, classes: Names = None) -> float:
+def brier(truth: ArrayLike, probs: ArrayLike, *, classes: ClassNames = None) -> float:
     """Return the mean of ``sum_k (p_k - [k = truth])^2``: 0 is perfect, 2 the worst.
 
     Examples
@@ -177,13 +180,76 @@ def brier(truth: ArrayLike, probs: ArrayLike, *, classes: Names = None) -> float
     return float(np.mean((p * p).sum(axis=1) - 2 * hit + 1))
 
 
+class Reliability(NamedTuple):
+    """The rows in each bin of confidence, the probability of their predicted class; B bins.
+
+    Attributes
+    ----------
+    rows : ndarray of int (B,)
+        How many labelled rows are in the bin.
+    confidence, accuracy : ndarray (B,)
+        Their mean confidence, and the share whose predicted class is the true one; NaN where there
+        are no rows.
+    error : float
+        The expected calibration error of all rows, as `calibration_error` returns it.
+    """
+
+    rows: Ints
+    confidence: Floats
+    accuracy: Floats
+    error: float
+
+
+def reliability(
+    truth: ArrayLike, probs: ArrayLike, bins: int = BINS, *, classes: ClassNames = None
+) -> Reliability:
+    """Return how often the predicted class is the true one, by its probability.
+
+    The rows are sorted into bins of equal width by their confidence ``max_k p_k``; the last bin has
+    those above ``1 - 1 / bins``. `plot.reliability` draws the result.
+
+    Examples
+    --------
+    >>> table = reliability([0, 1, 1, 1], [[0.9, 0.1], [0.2, 0.8], [0.7, 0.3], [0.3, 0.7]], bins=2)
+    >>> table.rows.tolist(), table.accuracy.tolist(), round(table.error, 3)
+    ([0, 4], [nan, 0.75], 0.025)
+    """
+    if bins < 1:
+        raise ArgumentError("bins", bins, rule="it must be 1 or more")
+    y, p = labelled_probs(truth, probs, classes)
+    confidence, correct = p.max(axis=1), p.argmax(axis=1) == y
+    bin_of = np.clip(np.ceil(confidence * bins).astype(np.intp) - 1, 0, bins - 1)
+    rows = np.bincount(bin_of, minlength=bins)
+    sums = [np.bincount(bin_of, values, minlength=bins) for values in (confidence, correct)]
+    error = float(np.abs(np.bincount(bin_of, correct - confidence, minlength=bins)).sum() / y.size)
+    with np.errstate(invalid="ignore"):
+        return Reliability(rows, sums[0] / rows, sums[1] / rows, error)
+
+
+def calibration_error(
+    truth: ArrayLike, probs: ArrayLike, bins: int = BINS, *, classes: ClassNames = None
+) -> float:
+    """Return the expected calibration error of the predicted class.
+
+    With the rows sorted into equal bins of their confidence ``max_k p_k``, it is
+    ``sum_b n_b / n |accuracy_b - mean confidence_b|``: 0 where 80 % of the predictions with a
+    confidence of 80 % are correct, and so on. `reliability` has the bins.
+
+    Examples
+    --------
+    >>> round(calibration_error([0, 1], [[0.9, 0.1], [0.9, 0.1]]), 4)
+    0.4
+    """
+    return reliability(truth, probs, bins, classes=classes).error
+
+
 def switches_per_hour(
     pred: ArrayLike,
     time: ArrayLike,
     truth: ArrayLike | None = None,
     max_gap: float | None = None,
     *,
-    classes: Names = None,
+    classes: ClassNames = None,
 ) -> float:
     """Return how often the predicted class changes per hour.
 
@@ -221,7 +287,7 @@ def count_switches(
     truth: ArrayLike | None = None,
     max_gap: float | None = None,
     *,
-    classes: Names = None,
+    classes: ClassNames = None,
 ) -> tuple[float, float]:
     """Return how often the predicted class changes, and the hours; see `switches_per_hour`.
 
@@ -256,7 +322,7 @@ def detection_delay(
     time: ArrayLike,
     max_gap: float | None = None,
     *,
-    classes: Names = None,
+    classes: ClassNames = None,
 ) -> Delay:
     """Measure how long it takes until a change of the true class is detected.
 
@@ -316,7 +382,7 @@ def summary(
     probs: ArrayLike,
     time: ArrayLike | None = None,
     *,
-    classes: Names = None,
+    classes: ClassNames = None,
 ) -> dict[str, float]:
     """Return every metric that is one number.
 

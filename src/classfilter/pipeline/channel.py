@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from functools import cached_property
 from reprlib import repr as short
 from typing import Any
@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from .. import _core
 from ..errors import ArgumentError, RowError
-from ..inputs import EXCLUSIVE, Heads, as_labels, named_classes, predictions
-from ..support.types import Array, Classes, Floats, Observations
+from ..inputs import Heads, as_labels, named_classes, predictions
+from ..support.types import Array, Classes, Floats
 from ..support.validation import text_names
 
 Channels = Mapping[str, Any]
@@ -144,7 +144,7 @@ class Channel:
                     f"weak has {len(weak_probs)} rows, strong {len(strong_probs)}; give time and "
                     "strong_time"
                 )
-            pairs = [(weak_probs, strong_probs)]
+            paired = strong_probs
         else:
             t, strong_t = np.asarray(time, float), np.asarray(strong_time, float)
             if t.shape != (len(weak_probs),) or strong_t.shape != (len(strong_probs),):
@@ -158,65 +158,13 @@ class Channel:
                     raise ValueError(f"{name} in row {row} is {times[row]}; it must be finite")
             known = np.flatnonzero(~np.isnan(strong_probs).any(axis=1))
             known = known[np.argsort(strong_t[known], kind="stable")]
-            pairs = []
+            paired = np.full(weak_probs.shape, np.nan)
             if known.size:
-                pairs = [(weak_probs, strong_probs[known[nearest(t, strong_t[known])]])]
-        return cls._from_pairs(pairs, prior, smoothing)
-
-    @classmethod
-    def between(
-        cls,
-        recordings: Observations | Iterable[Observations],
-        source: str,
-        reference: str,
-        *,
-        prior: ArrayLike | None = None,
-        smoothing: float = 1.0,
-    ) -> Channel:
-        """Estimate a source's channel from the nearest outputs of another source in recordings.
-
-        Examples
-        --------
-        >>> from classfilter import Rows
-        >>> rec = Rows([0, 1, 2], ["strong", "weak", "weak"],
-        ...     [[0.9, 0.1], [0.7, 0.3], [0.8, 0.2]], ["rest", "move"])
-        >>> Channel.between(rec, "weak", "strong").matrix[0].round(2)
-        array([0.75, 0.25])
-        """
-        single = hasattr(recordings, "probs")
-        recs: list[Observations] = [recordings] if single else list(recordings)  # type: ignore[list-item, arg-type]
-        pairs = []
-        for rec in recs:
-            if not getattr(rec, "heads", EXCLUSIVE).is_exclusive:
-                rule = "a channel is of classes that exclude each other"
-                remedy = "estimate that of each label: between(rec.head(label), ...)"
-                problem = "has {} labels at once"
-                raise ArgumentError("recordings", rec.probs.shape[1], problem, rule, remedy)
-            rows = np.flatnonzero(rec.observed(source))
-            reference_rows = np.flatnonzero(rec.observed(reference))
-            if rows.size and reference_rows.size:
-                paired = reference_rows[nearest(rec.time[rows], rec.time[reference_rows])]
-                pairs.append((rec.probs[rows], rec.probs[paired]))
-        if not pairs:
-            raise ValueError(
-                f"no recording has observations of both {source!r} and {reference!r}; there are: "
-                f"{', '.join(sorted({name for rec in recs for name in rec.sources}))}"
-            )
-        return cls._from_pairs(pairs, prior, smoothing)
-
-    @classmethod
-    def _from_pairs(
-        cls,
-        pairs: Sequence[tuple[Floats, Floats]],
-        prior: ArrayLike | None,
-        smoothing: float,
-    ) -> Channel:
+                paired = strong_probs[known[nearest(t, strong_t[known])]]
         if not (smoothing > 0 and np.isfinite(smoothing)):
             raise ValueError(f"smoothing is {smoothing!r}; it must be positive and finite")
-        counts: Floats = np.zeros(())
-        for weak, strong in pairs:
-            known = ~(np.isnan(weak).any(axis=1) | np.isnan(strong).any(axis=1))
-            counts = counts + strong[known].T @ weak[known]
+        complete = ~(np.isnan(weak_probs).any(axis=1) | np.isnan(paired).any(axis=1))
+        counts = paired[complete].T @ weak_probs[complete]
         if not counts.sum() > 0:
             raise ValueError(
                 "weak and strong have no row in common; a channel needs outputs of both"

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, NoReturn, Self
 
 import numpy as np
 
-from ..errors import RowError, names_keywords
+from ..errors import ArgumentError, RowError, names_keywords
 from ..events import EventRule
 from ..filters import Filter, check_smoother, heads_of_filter, smooth_one, with_classes
 from ..inputs import Heads, Rows, at_reliability, head_prediction
@@ -34,8 +34,7 @@ from .heads import (
     weight_text,
     weights_of_heads,
 )
-from .settings import kind_of, options, settings_of_rows, to_builtin, to_toml
-from .smoother import checked, difference
+from .settings import LAYOUT, options, saved_kind, settings_of_rows, to_builtin, to_toml
 
 
 def require_filter(filter: Any) -> Any:  # noqa: A002
@@ -97,6 +96,37 @@ def checked_sources(
     channels: dict[str, Any] = dict.fromkeys(weights) if isinstance(weights, dict) else {}
     channels |= {str(name): one for name, one in (channel or {}).items()}
     return weights, {n: channels_of_heads(one, heads, n) for n, one in channels.items()}
+
+
+def checked_smoother(smoother: Any, chain: Any) -> Any:
+    """Return what smooths in place of a chain, or None where that does it itself.
+
+    Where the smoother has no rule for events, it gets that of the chain.
+    """
+    if not hasattr(smoother, "observe_rows"):
+        remedy = "give a Chain, with the weights of its sources"
+        raise ArgumentError("smoother", smoother, rule=remedy)
+    smoother = smoother.smoother
+    names = [list(map(str, one.classes)) for one in (smoother, chain)]
+    if names[0] != names[1]:
+        problem, rule = "has the classes {}", f"those of the chain are {names[1]}"
+        raise ArgumentError("smoother", names[0], problem, rule, "give the same, in this order")
+    if smoother.heads != chain.heads:
+        rule = f"the {chain.heads.noun} of the chain {chain.heads.relation}: give one that does"
+        raise ArgumentError("smoother", smoother, rule=rule)
+    try:
+        check_smoother(smoother.filter())
+    except TypeError as error:
+        raise TypeError(f"smoother: {error}") from None
+    if isinstance(chain.beta, dict) and isinstance(smoother.beta, dict):
+        missing = [source for source in chain.beta if source not in smoother.beta]
+        if missing:
+            problem = "has no weight of source {}"
+            raise ArgumentError("smoother", missing[0], problem, remedy="add it to its beta")
+    if smoother.rule is None and chain.rule is not None:
+        smoother = smoother.with_rule(chain.rule)
+    same = settings_of_rows(smoother) == settings_of_rows(chain) and smoother.rule == chain.rule
+    return None if same else smoother
 
 
 MAX_SOURCES = 1000
@@ -202,7 +232,7 @@ class Chain:
         known = {name: weight_array(value, heads) for name, value in each}
         self._set(_weights=known, _logarithms=logs, _names=heads.shown, _dtype=dtype)
         if smoother is not None:
-            self._set(_smoother=checked(smoother, self))
+            self._set(_smoother=checked_smoother(smoother, self))
 
     def _set(self, **fields: Any) -> None:
         vars(self).update(fields)
@@ -265,13 +295,6 @@ class Chain:
         """Return a fresh filter."""
         return self._fresh.copy()
 
-    def with_filter(self, filter: Filter) -> Chain:  # noqa: A002
-        """Return the same weights, channels and policy around another filter.
-
-        A smoother of the chain's own stays; where there is none, the new filter smooths too.
-        """
-        return Chain(filter, **self._parts)
-
     def with_rule(self, rule: EventRule | None, smoothed: EventRule | None = None) -> Self:
         """Return the same chain with another rule for events, or with none.
 
@@ -291,7 +314,7 @@ class Chain:
             vars(new).pop(name, None)
         new._set(**fields, _smoother=None)
         if smoother is not None:
-            new._set(_smoother=checked(smoother, new))
+            new._set(_smoother=checked_smoother(smoother, new))
         return new
 
     @property
@@ -414,11 +437,15 @@ class Chain:
         settings = {"classes": to_builtin(self.classes), **settings_of_rows(self)}
         if self.policy is not None:
             given = {key: x for key, x in options(self.policy).items() if x is not None}
-            settings["policy"] = {"kind": kind_of(self.policy), **given}
+            settings["policy"] = {"kind": saved_kind(self.policy), **given}
         if self.rule is not None:
             settings["events"] = self.rule.settings
         if self._smoother is not None:
-            settings["smoother"] = difference(self._smoother, self)
+            rule = self._smoother.rule
+            settings["smoother"] = {
+                **{k: x for k, x in settings_of_rows(self._smoother).items() if k not in LAYOUT},
+                **({} if rule is None else {"events": rule.settings}),
+            }
         return settings
 
     @property

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ..inputs import Heads
+LAYOUT = ("classes", "scores", "heads")
+"""The settings that say what the columns are: those of a smoother are those of its chain."""
 
 
 def from_builtin(value: Any, pattern: Any) -> Any:
@@ -35,7 +36,7 @@ def options(configured: object) -> dict[str, Any]:
     return {key: to_builtin(value) for key, value in getattr(configured, "_options", {}).items()}
 
 
-def kind_of(configured: object) -> str:
+def saved_kind(configured: object) -> str:
     """Return the name in a file of the class of a filter or a policy; a subclass has its own."""
     return str(vars(type(configured)).get("_kind") or type(configured).__name__)
 
@@ -48,13 +49,13 @@ def settings_of_rows(chain: Any) -> dict[str, Any]:
     if not chain.heads.is_exclusive:
         heads = {name: settings_of_rows(chain.head(name)) for name in chain.heads.names}
         common = next(iter(heads.values()))
-        same = all(head == common for head in heads.values())
+        same, layout = all(head == common for head in heads.values()), chain.heads.layout
         return {
             "scores": "independent",
-            **_heads_section(chain.heads),
+            **({"heads": {k: x or [] for k, x in layout.items()}} if type(layout) is dict else {}),
             **(common if same else {"labels": heads}),
         }
-    settings: dict[str, Any] = {"filter": kind_of(chain._fresh)}
+    settings: dict[str, Any] = {"filter": saved_kind(chain._fresh)}
     if not isinstance(chain.beta, dict) and chain.beta != 1.0:
         settings["beta"] = chain.beta
     settings["options"] = options(chain._fresh)
@@ -68,18 +69,6 @@ def settings_of_rows(chain: Any) -> dict[str, Any]:
     if channels:
         settings["channel"] = channels
     return settings
-
-
-def _heads_section(heads: Heads) -> dict[str, Any]:
-    """Return the classes of each head, none of a label, where some are no labels."""
-    if len(heads.labels) == len(heads.names):
-        return {}
-    of_labels = [h in heads.labels for h in range(len(heads.names))]
-    classes = [
-        [] if label else [one.partition(":")[2] for one in own]
-        for own, label in zip(heads.columns, of_labels, strict=True)
-    ]
-    return {"heads": dict(zip(heads.names, classes, strict=True))}
 
 
 def differing(
@@ -133,9 +122,9 @@ def _section(title: str, entries: Mapping[str, Any]) -> list[str]:
     inner = {key: value for key, value in entries.items() if isinstance(value, Mapping)}
     plain = {key: value for key, value in entries.items() if key not in inner}
     lines = ["", f"[{title}]"] if title and (plain or not inner) else []
-    lines += [f"{_key(key)} = {_value(value)}" for key, value in plain.items()]
+    lines += [f"{_toml_key(key)} = {_value(value)}" for key, value in plain.items()]
     for key, value in inner.items():
-        lines += _section(f"{title}.{_key(key)}" if title else _key(key), value)
+        lines += _section(f"{title}.{_toml_key(key)}" if title else _toml_key(key), value)
     return lines
 
 
@@ -158,5 +147,5 @@ def _escape(match: re.Match[str]) -> str:
     return f"\\{char}" if char in '"\\' else f"\\u{ord(char):04x}"
 
 
-def _key(key: str) -> str:
+def _toml_key(key: str) -> str:
     return key if re.fullmatch(r"[A-Za-z0-9_-]+", key) else _value(key)

@@ -67,7 +67,7 @@ def smooth(
     weight: ArrayLike = 1.0
     f = check_smoother(chain.filter())
     if isinstance(filter, Chain):
-        rows, weight = _of_one_source(chain, probs)
+        rows, weight = _observed_rows(chain, probs)
     else:
         f.state = filter.state
         read = for_filter if chain.heads.is_exclusive else in_order
@@ -76,7 +76,7 @@ def smooth(
     return results_like(probs, f.classes, smoothed)
 
 
-def _of_one_source(chain: Chain, probs: Any) -> tuple[ArrayLike, ArrayLike]:
+def _observed_rows(chain: Chain, probs: Any) -> tuple[ArrayLike, ArrayLike]:
     """Return the probabilities, corrected, and the weight of the only source."""
     if len(chain.sources) > 1:
         raise ValueError(

@@ -29,7 +29,7 @@ from ..support.types import is_number
 from ..support.validation import check_weight
 from .channel import Channel
 from .pipeline import Chain
-from .smoother import OF_ROWS, overlaid
+from .settings import LAYOUT
 
 _FILTERS = (
     DirichletFilter,
@@ -47,7 +47,8 @@ name, and keeps the options in ``_options``."""
 POLICIES: dict[str, Callable[..., Policy]] = {"periodic": Periodic, "adaptive": Adaptive}
 """The name in a file of each policy class, which keeps its options in ``_options`` too."""
 
-_KEYS = ("classes", "scores", "filter")
+OF_ROWS = ("filter", "options", "beta", "channel")
+_TOP_KEYS = ("classes", "scores", "filter")
 _SECTIONS = (
     "heads",
     "options",
@@ -86,12 +87,12 @@ def load(path: str | PathLike[str]) -> Chain:
     """
     path = Path(path)
     try:
-        return parse(path.read_bytes().decode("utf-8-sig"))
+        return parse_settings(path.read_bytes().decode("utf-8-sig"))
     except (TypeError, ValueError) as error:
         raise ValueError(f"{path}: {error}") from error
 
 
-def parse(text: str) -> Chain:
+def parse_settings(text: str) -> Chain:
     """Return what the text of a TOML file describes, or of the same as JSON; see `load`."""
     import tomllib
 
@@ -106,7 +107,7 @@ def parse(text: str) -> Chain:
 def from_settings(content: dict[str, Any]) -> Chain:
     """Return the chain of settings as built-in values, checked; see `Chain.settings`."""
     for key in content:
-        if key not in (*_KEYS, *_SECTIONS):
+        if key not in (*_TOP_KEYS, *_SECTIONS):
             known = (
                 "classes, scores, filter, [options], [heads], [beta], [channel.<source>], "
                 "[policy], [events], [expected.<source>], [smoother] and [labels.<label>]"
@@ -117,13 +118,13 @@ def from_settings(content: dict[str, Any]) -> Chain:
         raise ValueError('classes is missing; give their names: classes = ["walk", "sit"]')
     if not isinstance(classes, list) or any(type(name) not in (str, int) for name in classes):
         raise ValueError(f"classes is {classes!r}; it must be a list of text or whole numbers")
-    chain = _chain(content)
+    chain = _chain_of(content)
     if "smoother" not in content:
         return chain
     return Chain(chain.filter(), **chain._parts | {"smoother": _smoother(content, chain)})
 
 
-def _chain(content: dict[str, Any], title: str = "") -> Chain:
+def _chain_of(content: dict[str, Any], title: str = "") -> Chain:
     """Return the chain of settings, but for its smoother; `title` is the section they are in."""
     classes = content["classes"]
     for name in _SECTIONS:
@@ -154,21 +155,15 @@ def _chain(content: dict[str, Any], title: str = "") -> Chain:
 
 
 def _smoother(content: Mapping[str, Any], chain: Chain) -> Chain:
-    """Return the smoother of settings, which are those of the chain but for what differs."""
+    """Return the smoother of settings; it has the classes and the heads of the chain."""
     section, allowed = content["smoother"], [*OF_ROWS, "events"]
     if not chain.heads.is_exclusive:
         allowed.append("labels")
     for key in section:
         if key not in allowed:
             raise ValueError(f"unknown key smoother.{key}; [smoother] has {', '.join(allowed)}")
-    labels = section.get("labels", {})
-    if not isinstance(labels, dict):
-        raise ValueError(f"smoother.labels is {labels!r}; it must be a section, [smoother.labels]")
-    names = list(chain.heads.names)
-    for name in labels:
-        if name not in names:
-            raise ValueError(f"unknown key smoother.labels.{name}; the labels are {names}")
-    return _chain(overlaid(chain, section), "smoother.")
+    layout = {name: content[name] for name in LAYOUT if name in content}
+    return _chain_of({**layout, **section}, "smoother.")
 
 
 def _of_rows(
@@ -209,7 +204,7 @@ def _of_heads(
     if set(sections) != set(names):
         there = list(sections)
         raise ValueError(
-            f"labels has sections for {there}, but classes is {classes}; give one each"
+            f"{title}labels has sections for {there}, but classes is {classes}; give one each"
         )
     heads: dict[str, tuple[Filter, Any, dict[str, Any]]] = {}
     filters: dict[str, Filter] = {}
@@ -224,11 +219,11 @@ def _of_heads(
         of_filter = repr([section.get("filter"), section.get("options"), len(own)])
         filters.setdefault(of_filter, heads[name][0])  # equal ones are one, which is faster
         heads[name] = (filters[of_filter], *heads[name][1:])
-    sources = list(dict.fromkeys(s for _, beta, _ in heads.values() for s in _sources(beta)))
+    sources = list(dict.fromkeys(s for _, beta, _ in heads.values() for s in _sources_of(beta)))
     beta: Any = heads[names[0]][1]
     if sources:
         for name in names:
-            missing = [source for source in sources if source not in _sources(heads[name][1])]
+            missing = [source for source in sources if source not in _sources_of(heads[name][1])]
             if missing:
                 raise ValueError(f"[labels.{name}.beta] has no weight for {missing[0]!r}; add it")
         beta = {source: {name: heads[name][1][source] for name in names} for source in sources}
@@ -247,7 +242,7 @@ def _multi_label(heads: Mapping[Any, Any], filter: Any) -> MultiLabelFilter:  # 
     return MultiLabelFilter(list(heads), filter)
 
 
-def _sources(beta: Any) -> list[str]:
+def _sources_of(beta: Any) -> list[str]:
     return list(beta) if isinstance(beta, dict) else []
 
 

@@ -26,11 +26,11 @@ from .style import (
     Zone,
     band,
     event_bars,
-    find_zone,
     legend_above,
     row_bars,
     time_axis,
     typical_step,
+    zone_of_times,
 )
 
 if TYPE_CHECKING:
@@ -236,7 +236,7 @@ def probabilities(
     called = np.zeros(t.size, dtype=bool) if strong is None else np.asarray(strong, dtype=bool)
     if called.shape != t.shape:
         raise ValueError(f"strong has shape {called.shape}; it must be {t.shape} like time")
-    axes, axis = _axes(ax, height=3.4), time_axis(t, find_zone(time, zone))
+    axes, axis = _axes(ax, height=3.4), time_axis(t, zone_of_times(time, zone))
     x = axis.x(t)
     p = _true_class_probs("raw", raw, y)
     dots: dict[str, Any] = {"linestyle": "none", "marker": "o", "color": "black", "zorder": 3}
@@ -309,9 +309,12 @@ def timeline(
         raise ValueError("there is nothing to draw: give truth or methods")
     if scores not in ("probabilities", "independent"):
         raise ArgumentError("scores", scores, rule='it must be "probabilities" or "independent"')
-    t, bars = _times(time), {}
+    t, bars = _increasing_times(time), {}
     if scores == "independent" or (truth is not None and np.ndim(truth) == 2):
-        axes, axis = _axes(ax, _lanes_height(rows, classes)), time_axis(t, find_zone(time, zone))
+        axes, axis = (
+            _axes(ax, _lanes_height(rows, classes)),
+            time_axis(t, zone_of_times(time, zone)),
+        )
         _draw_lanes(axes, axis, t, rows, classes)
         return _finish(axes, axis, t, [], [], ax is None)
     for name, given in rows.items():
@@ -323,7 +326,7 @@ def timeline(
         if k.max() >= len(classes):
             raise ValueError(f"{name} has class {k.max()}, but classes has {len(classes)} names")
         bars[name] = row_bars(t, k)
-    axes, axis = _axes(ax, height=0.9 + 0.4 * len(rows)), time_axis(t, find_zone(time, zone))
+    axes, axis = _axes(ax, height=0.9 + 0.4 * len(rows)), time_axis(t, zone_of_times(time, zone))
     for row, (start, end, k) in enumerate(bars.values()):
         spans = np.column_stack([axis.x(start), axis.x(end) - axis.x(start)])
         for c in np.unique(k[k >= 0]):
@@ -389,7 +392,7 @@ def overview(
         zone = rec.time_kind.zone or NO_ZONE
     start = rec.time[0] if zone is None else 0.0
     t, raw, P = (rec.time - start)[last], rec.probs[last], P[last]
-    axis = time_axis(t, find_zone(t, zone))
+    axis = time_axis(t, zone_of_times(t, zone))
     called = np.isin(rec.time[last], rec.time[rec.of_source(strong or "")])
     truth = None if rec.label is None else rec.label[last]
     if not rec.heads.is_exclusive:
@@ -433,7 +436,7 @@ def comparison(result: Comparison) -> Figure:
     """
     from matplotlib.figure import Figure
 
-    from ..compare import TITLES
+    from ..compare import MEASURE_TITLES
 
     key = next(iter(result.rows[0].measures))
     best = [is_best for _, is_best in result.cells(key)]
@@ -452,7 +455,8 @@ def comparison(result: Comparison) -> Figure:
         label.set_fontweight("bold" if is_best else "normal")
     axes.invert_yaxis()
     axes.set_xlabel(
-        f"{TITLES[key].capitalize()}; lines: 95 % intervals; * smoothed: uses later rows too"
+        f"{MEASURE_TITLES[key].capitalize()}; lines: 95 % intervals; "
+        "* smoothed: uses later rows too"
     )
     axes.grid(axis="x", linewidth=0.4)
     axes.spines[["top", "right", "left"]].set_visible(False)
@@ -492,7 +496,7 @@ def _stacked(axes: Axes, axis: TimeAxis, t: Floats, p: Floats) -> None:
     axes.spines[["top", "right"]].set_visible(False)
 
 
-def _times(time: ArrayLike) -> Floats:
+def _increasing_times(time: ArrayLike) -> Floats:
     t = seconds(time)
     if t.size < 1 or np.any(np.diff(t) <= 0):
         raise ValueError(f"time has shape {t.shape}; it must be (T,), and increasing")
@@ -500,7 +504,7 @@ def _times(time: ArrayLike) -> Floats:
 
 
 def _stream(time: ArrayLike, labels: ArrayLike, name: str) -> tuple[Floats, Ints]:
-    t, k = _times(time), np.asarray(labels)
+    t, k = _increasing_times(time), np.asarray(labels)
     if k.shape != t.shape:
         several = "; timeline draws several labels at once" if k.ndim == 2 else ""
         raise ValueError(f"{name} has shape {k.shape}; it must be {t.shape} like time{several}")

@@ -140,7 +140,7 @@ def time_axis(t: Floats, zone: tzinfo | None) -> TimeAxis:
     return TimeAxis(1.0 if span <= 60 else 60.0 if span <= 7200 else 3600.0, None)
 
 
-def find_zone(time: ArrayLike, zone: Zone) -> tzinfo | None:
+def zone_of_times(time: ArrayLike, zone: Zone) -> tzinfo | None:
     """Return the zone that is given, or else that of the dates in `time`; None of numbers."""
     if isinstance(zone, str):
         named = zone_of_name(zone)

@@ -13,7 +13,6 @@ from ..events import EventRule
 from ..inputs import Rows
 from ..pipeline import Chain
 from ..support.html import Markup, markup
-from ..support.types import Array
 from ..tuning import GAP, count_changes, last_predictions
 from .page_data import NamedRecordings
 
@@ -48,15 +47,6 @@ def hours(rec: Rows) -> float:
     return float(dt[dt <= GAP * rec.step].sum()) / 3600
 
 
-def count_events(recs: Sequence[Rows], filtered: Sequence[Array], tuned: Chain) -> int:
-    """Return how many events there are in filtered rows."""
-    rule = tuned.rule or EventRule()
-    return sum(
-        len(decided_as_they_are(rule, replace(rec, probs=P)))
-        for rec, P in zip(recs, filtered, strict=True)
-    )
-
-
 def figures(streams: NamedRecordings, tuned: Chain) -> Figures:
     """Run the chain over all streams, and count."""
     recs = [rec for _, rec in streams]
@@ -78,7 +68,10 @@ def figures(streams: NamedRecordings, tuned: Chain) -> Figures:
     return Figures(
         rows=sum(map(len, recs)),
         streams=len(recs),
-        events=count_events(recs, filtered, tuned),
+        events=sum(
+            len(decided_as_they_are(tuned.rule or EventRule(), replace(rec, probs=P)))
+            for rec, P in zip(recs, filtered, strict=True)
+        ),
         hours=sum(map(hours, recs)),
         changes=(rates[0], rates[1]),
         right=(shares[0], shares[1]),
@@ -114,15 +107,15 @@ def rule_in_words(rule: EventRule | None) -> str:
     """Say how events were decided."""
     if rule is None:
         return "at a change cost of 0, since the settings have no rule for events"
-    words = [f"change cost {_span(rule.change_cost)}"]
+    words = [f"change cost {_span_in_words(rule.change_cost)}"]
     if rule.min_duration:
-        words.append(f"minimum duration {_span(rule.min_duration)}")
+        words.append(f"minimum duration {_span_in_words(rule.min_duration)}")
     others = [name for name in rule.settings if name not in ("change_cost", "min_duration")]
     option = "option" if len(others) == 1 else "options"
     return ", ".join([*words, *([f"and {len(others)} more {option}"] if others else [])])
 
 
-def _span(value: Any) -> str:
+def _span_in_words(value: Any) -> str:
     return "by class" if isinstance(value, dict) else f"{value:.4g} s"
 
 

@@ -42,7 +42,7 @@ from .sections import (
     words_of_heads,
 )
 
-MIN_ROWS = 20
+FEWEST_ROWS = 20
 """Fewer rows in a bin are not shown: their share is chance."""
 FILTERED, SMOOTHED = "filtered", "smoothed"
 
@@ -118,7 +118,10 @@ def calibration_section(recs: Sequence[Rows], tuned: Chain, reference: str, labe
         )
     edges = np.linspace(0, 1, len(next(iter(found.values())).rows) + 1)
     rows = [
-        [f"{edges[i]:.0%} to {edges[i + 1]:.0%}", *(_share(curve, i) for curve in found.values())]
+        [
+            f"{edges[i]:.0%} to {edges[i + 1]:.0%}",
+            *(_share_right(curve, i) for curve in found.values()),
+        ]
         for i in range(len(edges) - 1)
     ]
     rows = [row for row in rows if any(row[1:])]
@@ -126,9 +129,9 @@ def calibration_section(recs: Sequence[Rows], tuned: Chain, reference: str, labe
     return section("Calibration", how, table(["probability", *found], [*rows, errors]))
 
 
-def _share(curve: Reliability, i: int) -> str:
+def _share_right(curve: Reliability, i: int) -> str:
     """Return the share of a bin that is right; of few rows, nothing."""
-    return f"{curve.accuracy[i]:.0%}" if curve.rows[i] >= MIN_ROWS else ""
+    return f"{curve.accuracy[i]:.0%}" if curve.rows[i] >= FEWEST_ROWS else ""
 
 
 MAX_LABELS = 30
@@ -163,7 +166,7 @@ def labels_section(
         header += ["F1, as predicted", "precision", "recall", "F1, filtered"]
     measures = measures or label_measures(recs, tuned, labelled)
     names = [*recs[0].classes, "average"]
-    lines = [[name, *_cells(row)] for name, row in zip(names, measures, strict=True)]
+    lines = [[name, *_label_cells(row)] for name, row in zip(names, measures, strict=True)]
     text = (
         "Each label has a filter of its own, and is on where it is more probable than not. The "
         "average counts all labels alike."
@@ -205,7 +208,7 @@ def _measures(recs: Sequence[Rows], tuned: Chain, name: str, labelled: bool) -> 
     return of_columns
 
 
-def _cells(measures: Sequence[float]) -> list[str]:
+def _label_cells(measures: Sequence[float]) -> list[str]:
     percent = [f"{x:.1f}\u00a0%" if x == x else "" for x in measures]
     rates = [f"{x:.1f}" if x == x else "" for x in measures[2:4]]
     return [*percent[:2], *rates, *percent[4:]]
@@ -277,7 +280,7 @@ def report(
     >>> "<h2>What tune chose, and why</h2>" in text
     True
     """
-    streams = _named(rows)
+    streams = _by_name(rows)
     everything = [rec for _, rec in streams]
     _check_heads(everything, tuned)
     wanted = None if tuned is None else tuned.reference
@@ -345,7 +348,7 @@ def _check_heads(recs: Sequence[Rows], tuned: Chain | None) -> None:
         raise ArgumentError("tuned", type(tuned.filter()).__name__, rule=rule, remedy=remedy)
 
 
-def _named(recordings: Any) -> NamedRecordings:
+def _by_name(recordings: Any) -> NamedRecordings:
     """Return the recordings by the names of their streams."""
     streams = as_rows(recordings).by_stream()
     return [(ALL_ROWS if name is None else str(name), rec) for name, rec in streams.items()]

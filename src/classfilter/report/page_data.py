@@ -47,7 +47,7 @@ def playable(tuned: Chain) -> Chain:
     for candidate in (tuned, tuned.smoother):
         if type(candidate.filter()) in (DirichletFilter, StickyFilter):
             return candidate
-    return tuned.with_filter(DirichletFilter(tuned.classes, estimate="mean"))
+    return Chain(DirichletFilter(tuned.classes, estimate="mean"), **tuned._parts)
 
 
 def page_data(streams: NamedRecordings, tuned: Chain) -> dict[str, Any]:

@@ -77,7 +77,7 @@ def words_of_heads(heads: Heads) -> str:
 def _changes_and_shares(rec: Rows, tuned: Chain, labelled: bool) -> list[str]:
     raw = last_predictions(rec)
     both = (raw, np.where(raw >= 0, tuned.run(rec).argmax(axis=1), -1))
-    return [_rate(predicted, rec) for predicted in both] + [
+    return [_changes_an_hour(predicted, rec) for predicted in both] + [
         _share(rec, predicted) for predicted in both if labelled
     ]
 
@@ -109,7 +109,7 @@ def sources_section(streams: NamedRecordings, tuned: Chain) -> str:
     return section("How the sources are doing", how, overview, reported, more)
 
 
-def _rate(predicted: Any, rec: Rows) -> str:
+def _changes_an_hour(predicted: Any, rec: Rows) -> str:
     changes, hours = count_changes(rec, predicted)
     return f"{changes / hours:.1f}" if hours else ""
 
@@ -143,7 +143,7 @@ def confusions_section(recs: Sequence[Rows], tuned: Chain, labelled: bool) -> st
         parts.append(matrix(posterior.T @ outputs, classes, "without labels"))
         if labelled:
             labels = np.concatenate(
-                [_labels(rec)[seen] for rec, seen in zip(recs, rows, strict=True)]
+                [_truth_of_rows(rec)[seen] for rec, seen in zip(recs, rows, strict=True)]
             )
             counts = np.eye(len(classes))[labels[labels >= 0]].T @ outputs[labels >= 0]
             parts.append(matrix(counts, classes, "by the labels"))
@@ -151,7 +151,7 @@ def confusions_section(recs: Sequence[Rows], tuned: Chain, labelled: bool) -> st
     return section("What each source confuses", *parts)
 
 
-def _labels(rec: Rows) -> Any:
+def _truth_of_rows(rec: Rows) -> Any:
     return np.full(len(rec), -1) if rec.label is None else rec.label
 
 
@@ -214,7 +214,7 @@ def _right(rec: Rows, part: Rows, full: Any, P: Array, labelled: bool) -> Any:
     """Return for each row of a part whether its class is that of the label, or of all rows."""
     predicted = P.argmax(axis=1)
     if labelled:
-        labels = _labels(part)
+        labels = _truth_of_rows(part)
         return (labels == predicted)[labels >= 0]
     last = np.searchsorted(rec.time, part.time, "right") - 1
     return full[last] == predicted
@@ -245,7 +245,7 @@ def choice_section(tuned: Chain) -> str:
     if tuned.table:
         tried = [
             [
-                _kind(trial.candidate),
+                _family(trial.candidate),
                 "" if trial.candidate.half_life is None else f"{trial.candidate.half_life:.3g}",
                 ", ".join(f"{name} {weight:.2g}" for name, weight in trial.candidate.beta),
                 ", ".join(name for name, _ in trial.candidate.channel),
@@ -259,7 +259,7 @@ def choice_section(tuned: Chain) -> str:
     return section("What tune chose, and why", *parts)
 
 
-def _kind(candidate: Candidate) -> str:
+def _family(candidate: Candidate) -> str:
     rate = candidate.rate
     return candidate.family + ("" if rate == 1 else f", rates times {rate:.3g}")
 

@@ -254,20 +254,20 @@ def simulate(
     def pick(name: str, value: Any) -> Any:
         return base[name] if value is None else value
 
-    step = _number("step", step, 1e-6)
-    hours = _number("hours", hours, step / 3600)
-    names = _names(pick("classes", classes))
+    step = _within_limits("step", step, 1e-6)
+    hours = _within_limits("hours", hours, step / 3600)
+    names = _class_names(pick("classes", classes))
     K = len(names)
     mean_dwell = _filled("dwell", pick("dwell", dwell), (K,), step)
     shape = _filled("dwell_shape", pick("dwell_shape", dwell_shape), (K,), 0.05)
     hourly_prior = _filled("prior", pick("prior", prior), (24, K))
     follow = _off_diagonal("transitions", pick("transitions", transitions), K)
     errors = _off_diagonal("similarity", pick("similarity", similarity), K)
-    tau = _number("error_time", pick("error_time", error_time), 0)
-    share = _number("shared", pick("shared", shared), 0, 1)
-    gaps = _number("gaps", gaps, 0, 0.95)
-    gap_length = _number("gap_length", gap_length, step)
-    begin = _number("start_hour", pick("start_hour", start_hour), 0, 24)
+    tau = _within_limits("error_time", pick("error_time", error_time), 0)
+    share = _within_limits("shared", pick("shared", shared), 0, 1)
+    gaps = _within_limits("gaps", gaps, 0, 0.95)
+    gap_length = _within_limits("gap_length", gap_length, step)
+    begin = _within_limits("start_hour", pick("start_hour", start_hour), 0, 24)
 
     T = round(hours * 3600 / step)
     time: Floats = np.arange(T, dtype=np.float64) * step
@@ -282,7 +282,7 @@ def simulate(
         if not isinstance(spec, Classifier):
             spec = replace(base[name], accuracy=spec)
         own = _ornstein_uhlenbeck(rng, T, K, phi)
-        jitter = _number(f"{name}: jitter", spec.jitter, 0, 1)
+        jitter = _within_limits(f"{name}: jitter", spec.jitter, 0, 1)
         lasting = math.sqrt(share) * common + math.sqrt(1 - share) * own
         noise = math.sqrt(1 - jitter) * lasting
         noise += math.sqrt(jitter) * rng.standard_normal((T, K))
@@ -351,9 +351,9 @@ def _predictions(
     """Turn normal noise (T, K) into the classifier's probabilities (T, K)."""
     T, K = noise.shape
     accuracy = _filled(f"{name}: accuracy", spec.accuracy, (K,), 0, 1)
-    sharpness = _number(f"{name}: sharpness", spec.sharpness, 0)
-    drift = _number(f"{name}: drift", spec.drift, -1e9)
-    window = _number(f"{name}: window", spec.window, 0)
+    sharpness = _within_limits(f"{name}: sharpness", spec.sharpness, 0)
+    drift = _within_limits(f"{name}: drift", spec.drift, -1e9)
+    window = _within_limits(f"{name}: window", spec.window, 0)
 
     day = (np.arange(T) - (T - 1) / 2) * step / 86400
     hit = np.clip(accuracy[truth] + drift * day, 0.0, 1.0)
@@ -383,7 +383,7 @@ def _calibrated_slope(z: Floats, accuracy: float) -> float:
     return a
 
 
-def _names(classes: int | Sequence[str]) -> tuple[str, ...]:
+def _class_names(classes: int | Sequence[str]) -> tuple[str, ...]:
     if isinstance(classes, int):
         classes = [f"class {k}" for k in range(classes)]
     names = tuple(str(c) for c in classes)
@@ -392,7 +392,7 @@ def _names(classes: int | Sequence[str]) -> tuple[str, ...]:
     return names
 
 
-def _number(name: str, value: float, low: float, high: float = 1e9) -> float:
+def _within_limits(name: str, value: float, low: float, high: float = 1e9) -> float:
     value = float(value)
     if not low <= value <= high:
         raise ValueError(f"{name} is {value}; it must lie in {low:g} to {high:g}")

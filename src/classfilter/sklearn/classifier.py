@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from numbers import Integral
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -31,9 +31,9 @@ from sklearn.utils.metadata_routing import (
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted
 
-from ..engine import RULES, Rule, decided_as_they_are, events_of
+from ..engine import RULES, Rule, decided_as_they_are
 from ..errors import ArgumentError, RowError
-from ..events import Event, Events
+from ..events import Events
 from ..filters import DirichletFilter, Filter, MultiLabelFilter
 from ..inputs import (
     Heads,
@@ -50,86 +50,64 @@ from ..inputs import rows as read
 from ..pipeline import Chain
 from ..support.imports import public
 from ..support.types import Array, Duration, Floats, Ints
-from ..support.validation import class_names, factorize
+from ..support.validation import Factorized, class_names, factorize
 from ..tuning import tune
 
 SOURCE = "estimator"
 """The name of the only source."""
 
 
-class RowsByStream(NamedTuple):
-    """The rows of each stream in order of time, the times of all rows (T,), and what they were.
-
-    The names are those of the streams; None where all rows are one.
-    """
-
-    rows: list[Ints]
-    times: Floats
-    names: list[Any]
-    kind: TimeKind
-
-
-def streams_of(n: int, groups: ArrayLike | None, times: ArrayLike | None) -> RowsByStream:
-    """Return the streams of n rows."""
-    codes: Ints = np.zeros(n, np.intp)
-    names: list[Any] = [None]
+def rows_of(
+    probs: ArrayLike, heads: Heads, groups: ArrayLike | None, times: ArrayLike | None
+) -> Rows:
+    """Return predictions, in any order of time, as rows."""
+    n = len(probs)  # type: ignore[arg-type]
+    streams = Factorized(np.zeros(n, np.intp), [None])
     if groups is not None:
-        cells = _column("groups", groups, n).tolist()
+        cells = _one_per_row("groups", groups, n).tolist()
         for row, cell in enumerate(cells):
             if cell is None or cell != cell:
                 raise RowError("groups", cell, remedy="name the stream of each row", row=row)
-        codes, names = factorize(cells)
+        streams = factorize(cells)
     time: Floats = np.arange(n, dtype=np.float64)
     kind = TimeKind()
-    if times is not None:
-        try:
-            time, kind = read_times(_column("times", times, n))
-        except RowError as error:
-            raise error.replaced(argument="times") from None
-    order, _ = grouped(time, codes, sort=True)
-    rows = np.split(order, group_starts(codes[order]))
-    if times is None:
-        for part in rows:
-            time[part] = np.arange(len(part))
-    return RowsByStream(rows, time, names, kind)
+    try:
+        if times is not None:
+            time, kind = read_times(_one_per_row("times", times, n))
+        order, _ = grouped(time, streams.codes, sort=True)
+        if times is None:  # the rows of each stream are one time unit apart
+            parts = np.split(order, group_starts(streams.codes[order]))
+            time[order] = np.concatenate([np.arange(len(part)) for part in parts])
+        checked, one_hot = predictions(probs, heads)
+    except RowError as error:
+        names = {"time": "times", "probs": "predict_proba of estimator"}
+        raise error.replaced(argument=names.get(error.argument, error.argument)) from None
+    return Rows(
+        time=time,
+        stream=streams.codes,
+        streams=tuple(streams.categories),
+        source=np.zeros(n, np.intp),
+        sources=(SOURCE,),
+        probs=checked,
+        one_hot=one_hot,
+        heads=heads,
+        time_kind=kind,
+        sort=True,
+    )
 
 
-def _column(name: str, column: ArrayLike, n: int) -> Array:
+def _one_per_row(name: str, column: ArrayLike, n: int) -> Array:
     array = np.asarray(column)
     if array.shape != (n,):
         raise ValueError(f"{name} has shape {array.shape}; it must be ({n},), one per row of X")
     return array
 
 
-def rows_of_streams(
-    probs: ArrayLike, heads: Heads, streams: RowsByStream, source: str = SOURCE
-) -> Iterator[tuple[Ints, Rows]]:
-    """Yield which rows are of each stream, and their predictions."""
-    try:
-        checked, one_hot = predictions(probs, heads)
-    except RowError as error:
-        raise error.replaced(argument="predict_proba of estimator") from None
-    for name, rows in zip(streams.names, streams.rows, strict=True):
-        zeros = np.zeros(len(rows), np.intp)
-        yield (
-            rows,
-            Rows(
-                time=streams.times[rows],
-                stream=zeros,
-                streams=(name,),
-                source=zeros,
-                sources=(source,),
-                probs=checked[rows],
-                one_hot=one_hot[rows],
-                heads=heads,
-                time_kind=streams.kind,
-            ),
-        )
-
-
 def run_filter(chosen: Filter | Chain, rows: Rows, lag: int | None) -> Array:
-    """Filter the rows of a stream, or smooth them."""
+    """Filter each stream of some rows, or smooth it."""
     chain = Chain.of(chosen)
+    if isinstance(chosen, Chain):
+        rows = replace(rows, sources=(chosen.reference,))
     return chain.run(rows) if lag == 0 else chain.smooth(rows, lag=lag)
 
 
@@ -266,13 +244,13 @@ def out_of_fold(
     target: Target,
     X: Any,
     y: Array,
-    streams: RowsByStream,
+    rows: Rows,
     params: dict[str, Any],
 ) -> Floats:
     """Return predictions for rows that their model was not fitted on (T, C); NaN where none."""
     (X,) = indexable(X)
     probs: Floats = np.full((len(y), len(target.heads.shown)), np.nan)
-    for train, test in _folds(cv, y, streams):
+    for train, test in _folds(cv, y, rows):
         constant = (y[train] == y[train[:1]]).all(axis=0)
         if np.all(constant):
             continue
@@ -292,11 +270,10 @@ def out_of_fold(
     return probs
 
 
-def _folds(cv: Any, y: Array, streams: RowsByStream) -> Iterator[tuple[Ints, Ints]]:
+def _folds(cv: Any, y: Array, rows: Rows) -> Iterator[tuple[Ints, Ints]]:
     """Yield the rows to fit on and to predict, streams and times in order."""
-    order = np.concatenate(streams.rows)
-    stream = np.repeat(np.arange(len(streams.rows)), [len(rows) for rows in streams.rows])
-    several = len(streams.rows) > 1
+    order, _ = rows.grouped()
+    several = len(rows.streams) > 1
     if isinstance(cv, Integral):
         if cv < 2:
             raise ValueError(f"cv is {cv}; it must be 2 or more folds, or a splitter")
@@ -304,13 +281,13 @@ def _folds(cv: Any, y: Array, streams: RowsByStream) -> Iterator[tuple[Ints, Int
         most = min(int(cv), alike)
         if most < 2:
             return
-        few = min(most, len(streams.rows))
+        few = min(most, len(rows.streams))
         kinds = (GroupKFold, KFold) if y.ndim == 2 else (StratifiedGroupKFold, StratifiedKFold)
         cv = kinds[0](few) if several else kinds[1](most)
     with warnings.catch_warnings():
         # A class with fewer rows than folds is no harm here.
         warnings.filterwarnings("ignore", "The least populated class", UserWarning)
-        groups = stream if several else None
+        groups = rows.stream[order] if several else None
         splits = list(check_cv(cv, classifier=True).split(order, y[order], groups))
     for train, test in splits:
         yield order[train], order[test]
@@ -325,14 +302,6 @@ def positions(values: Array, classes: Array) -> Ints:
 def _is_column(value: Any, n: int) -> bool:
     """Return whether a parameter has one entry per row."""
     return hasattr(value, "__len__") and not isinstance(value, str) and len(value) == n
-
-
-def in_order_of_rows(parts: list[tuple[Ints, Rows, Array]]) -> Array:
-    """Return the results of streams, (T, C), in the order of the rows of X."""
-    results = np.empty((sum(len(rows) for rows, *_ in parts), len(parts[0][1].classes)))
-    for rows, _, probs in parts:
-        results[rows] = probs
-    return results
 
 
 class FilteredClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
@@ -471,8 +440,9 @@ class FilteredClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
                 raise ValueError(f"y has one class, {classes[0]!r}; at least two are needed")
             several = Target(classes.tolist(), [classes]), column_or_1d(y)
         target, truth = several
-        streams = streams_of(len(truth), groups, times)
-        chosen = self._filter(target, X, truth, streams, params)
+        unknown = np.full((len(truth), len(target.heads.shown)), np.nan)
+        rows = rows_of(unknown, target.heads, groups, times)
+        chosen = self._filter(target, X, truth, rows, params)
         empty = read(time=[], probs=[], classes=target.layout)
         heads = empty.heads
         if Chain.of(chosen).heads.noun != heads.noun:
@@ -484,7 +454,7 @@ class FilteredClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
         self.estimator_, self.filter_, self.event_rule_ = fitted, chosen, rule
         self._layout, self._classes = target.layout, target.classes
         self.classes_ = target.public_classes
-        self._needed = {"groups": len(streams.rows) > 1, "times": times is not None}
+        self._needed = {"groups": len(rows.streams) > 1, "times": times is not None}
         return self
 
     def predict_proba(
@@ -510,7 +480,7 @@ class FilteredClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
             Passed on to the estimator.
         """
         check_is_fitted(self)
-        columns = in_order_of_rows(list(self._filtered(X, groups, times, params)))
+        columns = self._filtered(X, groups, times, params).probs
         if not isinstance(self.classes_, list):
             return columns
         heads = self._target.heads
@@ -543,27 +513,18 @@ class FilteredClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
         if rule is None:
             remedy = 'give a rule, EventRule(change_cost="30s"), and fit again'
             raise ArgumentError("event_rule", None, "is {}, and the filter has none", remedy=remedy)
-        found: list[Event] = []
-        kind = TimeKind()
-        for _, one, probs in self._filtered(X, groups, times, params):
-            found += decided_as_they_are(rule, replace(one, probs=probs))
-            kind = one.time_kind
-        return events_of(found, kind)
+        return decided_as_they_are(rule, self._filtered(X, groups, times, params))
 
-    def _filtered(
-        self, X: Any, groups: Any, times: Any, params: dict[str, Any]
-    ) -> Iterator[tuple[Ints, Rows, Array]]:
-        """Yield which rows are of each stream, its predictions, and these filtered."""
+    def _filtered(self, X: Any, groups: Any, times: Any, params: dict[str, Any]) -> Rows:
+        """Return the filtered rows."""
         params = self._routed("predict_proba", groups, times, params)
         outputs = self.estimator_.predict_proba(X, **params)
         target = self._target
         probs = target.probabilities(self.estimator_, outputs)
         if len(probs) > 1:
             self._warn_without(groups=groups, times=times)
-        streams = streams_of(len(probs), groups, times)
-        source = self.filter_.reference if isinstance(self.filter_, Chain) else SOURCE
-        for places, one in rows_of_streams(probs, target.heads, streams, source):
-            yield places, one, run_filter(self.filter_, one, self.lag)
+        rows = rows_of(probs, target.heads, groups, times)
+        return replace(rows, probs=run_filter(self.filter_, rows, self.lag))
 
     def predict(
         self,
@@ -579,8 +540,7 @@ class FilteredClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
         probable than not; of several outputs with more classes, the class of each, (T, H).
         """
         check_is_fitted(self)
-        parts = list(self._filtered(X, groups, times, params))
-        return self._target.decided(in_order_of_rows(parts))
+        return self._target.decided(self._filtered(X, groups, times, params).probs)
 
     def score(
         self,
@@ -651,7 +611,7 @@ class FilteredClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
             )
 
     def _filter(
-        self, target: Target, X: Any, y: Array, streams: RowsByStream, params: dict[str, Any]
+        self, target: Target, X: Any, y: Array, rows: Rows, params: dict[str, Any]
     ) -> Filter | Chain:
         """Return the filter that is given, or made, or tuned."""
         tuned = self.half_life is None and (self.filter is None or isinstance(self.filter, str))
@@ -670,21 +630,17 @@ class FilteredClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
             )
         if self.filter is not None and not isinstance(self.filter, str):
             return self.filter
-        probs = out_of_fold(self.estimator, self.cv, target, X, y, streams, params)
-        truth = target.truth(y)
-        recs = [
-            replace(one, label=truth[own])
-            for own, one in rows_of_streams(probs, target.heads, streams)
-        ]
-        if not any(rec.observed().any() for rec in recs):
+        probs = out_of_fold(self.estimator, self.cv, target, X, y, rows, params)
+        rows = replace(rows, probs=probs, label=target.truth(y))
+        if not rows.observed().any():
             warnings.warn(
                 "there are too few rows for folds, and nothing is tuned; the filter has its "
                 "default settings. Fit on more rows, or give half_life.",
                 stacklevel=3,
             )
             return target.make_filter(DirichletFilter)
-        how: Any = {"labels": self.labels, "event_duration": self.event_duration}
-        return tune(recs, self.filter or "auto", **how)  # type: ignore[arg-type]
+        wanted: Any = {"labels": self.labels, "event_duration": self.event_duration}
+        return tune(rows, self.filter or "auto", **wanted)  # type: ignore[arg-type]
 
 
 public(FilteredClassifier, module="classfilter.sklearn")

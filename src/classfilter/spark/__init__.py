@@ -7,19 +7,15 @@ A DataFrame has the columns of `classfilter.inputs`. Its rows have no order; tho
 taken in order of time and, at equal times, of source and then of prediction.
 """
 
-from .batch import filter_frame, smooth_frame
-from .event_stream import event_stream
+from .batch import filter_frame
 from .events import event_frame
-from .stream import filter_stream
-from .tune import tune_frame
+from .stream import event_stream, filter_stream
 
 __all__ = [
     "event_frame",
     "event_stream",
     "filter_frame",
     "filter_stream",
-    "smooth_frame",
-    "tune_frame",
 ]
 
 __dir__ = __all__.copy

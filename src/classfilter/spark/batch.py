@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
-ROWS_AT_ONCE = 1 << 16
+ROWS_OF_TABLE = 1 << 16
 """Each table takes a millisecond or two, however small; Spark's batches have 10,000 rows."""
 
 
@@ -29,16 +29,17 @@ def filter_frame(
     *,
     beta: Weights | None = None,
     channel: Channels | None = None,
+    lag: int | None = 0,
     columns: Mapping[str, str] | None = None,
     scores: str = "probabilities",
     unit: str | None = None,
     invalid: str = "fail",
 ) -> DataFrame:
-    """Filter every stream of a DataFrame separately, from the initial state.
+    """Filter every stream of a DataFrame separately, from the initial state, or smooth it.
 
-    It equals `filter_table` on the rows in order of stream, time, source and prediction, to the
-    bit, however they are partitioned. A worker holds less than a hundred thousand rows at a time,
-    however long a stream is.
+    It equals `filter_table`, or `smooth_table`, on the rows in order of stream, time, source and
+    prediction, to the bit, however they are partitioned. A worker holds less than a hundred
+    thousand rows at a time, however long a stream is.
 
     Parameters
     ----------
@@ -47,6 +48,9 @@ def filter_frame(
         Without a column ``stream``, all rows are one stream, in one partition.
     filter, beta, channel, columns, scores, unit
         As in `filter_table`.
+    lag : int or None, default 0
+        Smooth: how many later rows of its stream each row uses; None for all of them, and then a
+        worker holds all rows of a stream.
     invalid : {"fail", "quarantine"}
         What an invalid row does: fail the job, with an error that names it; or stay out, with
         columns ``status``, "ok" or "invalid", and ``error``, which says why.
@@ -58,46 +62,16 @@ def filter_frame(
         `MultiLabelFilter`, with ``f_<label>`` and ``labels``: ``"robin,wren"``, and a column with
         the class of each head that is no label.
     """
-    chain = Chain.of(filter, beta=beta, channel=channel)
+    chain = Chain.of(filter, beta=beta, channel=channel, smoothing=lag != 0)
     form = frame_format(df, chain, columns, scores, unit, invalid)
-    return _mapped(df, form, lag=0)
+    if lag != 0:
+        lag = checked_lag_of(form, lag)
+    require_batch(df, "filter_stream")
+    schema = result_schema(df, form, status=form.invalid == "quarantine")
+    return partition_and_sort(df, form).mapInArrow(Work(form, lag), schema)
 
 
-def smooth_frame(
-    df: DataFrame,
-    filter: Filter | Chain,  # noqa: A002
-    *,
-    beta: Weights | None = None,
-    channel: Channels | None = None,
-    lag: int | None = None,
-    columns: Mapping[str, str] | None = None,
-    scores: str = "probabilities",
-    unit: str | None = None,
-    invalid: str = "fail",
-) -> DataFrame:
-    """Smooth every stream of a DataFrame separately: each row from the rows before and after it.
-
-    It equals `smooth_table` as `filter_frame` equals `filter_table`.
-
-    Parameters
-    ----------
-    df, filter, beta, channel, columns, scores, unit, invalid
-        As in `filter_frame`; the filter as in `smooth_table`.
-    lag : int, optional
-        How many later rows of its stream each row uses. By default all: then a worker holds all
-        rows of a stream.
-
-    Returns
-    -------
-    pyspark.sql.DataFrame
-        As from `filter_frame`.
-    """
-    chain = Chain.of(filter, beta=beta, channel=channel, smoothing=True)
-    form = frame_format(df, chain, columns, scores, unit, invalid)
-    return _mapped(df, form, check_smoothing(form, lag))
-
-
-def check_smoothing(form: FrameFormat, lag: int | None) -> int | None:
+def checked_lag_of(form: FrameFormat, lag: int | None) -> int | None:
     """Return a lag if the filter can smooth, or raise."""
     check_smoother(form.settings.filter())
     return check_lag(lag)
@@ -108,12 +82,6 @@ def require_batch(df: DataFrame, instead: str) -> None:
     require_spark(df)
     if df.isStreaming:
         raise ValueError(f"df is a streaming DataFrame; use {instead}")
-
-
-def _mapped(df: DataFrame, form: FrameFormat, lag: int | None) -> DataFrame:
-    require_batch(df, "filter_stream")
-    schema = result_schema(df, form, status=form.invalid == "quarantine")
-    return partition_and_sort(df, form).mapInArrow(Work(form, lag), schema)
 
 
 class Work:
@@ -153,7 +121,7 @@ def checked_tables(
     """
     stream = form.layout.columns.get("stream")
     goes_on: set[Any] = set()
-    for table, unfinished in with_unfinished(arrow_tables(batches, ROWS_AT_ONCE), stream):
+    for table, unfinished in with_unfinished(arrow_tables(batches, ROWS_OF_TABLE), stream):
         checked = check_rows(table, form)
         there = goes_on | set(checked.rows.streams)
         goes_on = there & set(unfinished)

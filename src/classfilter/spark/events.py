@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..engine import Engine, Rule, chain_and_rule, event_of
-from ..events import Event, Events
+from ..engine import Engine, Rule, chain_and_rule
+from ..events import Event, Events, event_of
 from ..filters import Filter
 from ..pipeline import Chain, Channels
 from ..support.imports import import_optional
 from ..support.types import Weights
 from ..support.validation import class_order
-from .batch import check_smoothing, checked_tables, require_batch
+from .batch import checked_lag_of, checked_tables, require_batch
 from .rows import CheckedRows, seconds_if_any
 from .schema import (
     STATUS,
@@ -79,7 +79,7 @@ def event_frame(
         form = filtered_frame_format(df, columns, scores, unit, invalid)
     else:
         form = frame_format(df, chain, columns, scores, unit, invalid)
-    lag = check_smoothing(form, lag) if smooth else 0
+    lag = checked_lag_of(form, lag) if smooth else 0
     engine_of(form, rule, lag)  # it names a class that is wrong before anything runs
     status = invalid == "quarantine"
     schema = event_schema(df, form, status)
@@ -103,6 +103,10 @@ def classes_in_order(form: FrameFormat) -> tuple[str, ...]:
     if form.chain is None:
         return form.classes
     return tuple(form.classes[k] for k in class_order(form.chain, form.classes))
+
+
+NO_CLASS: Any = (None,)
+"""The class of a row that was rejected."""
 
 
 class ComesOut(NamedTuple):
@@ -138,7 +142,7 @@ class _Events:
         for i in np.flatnonzero(~checked.valid).tolist():
             stream = table[columns["stream"]][i].as_py() if "stream" in columns else None
             time = seconds_if_any(table[columns["time"]][i].as_py(), self._form.table.unit)
-            event = Event(stream, None, time, None)  # type: ignore[arg-type]
+            event = event_of(stream, NO_CLASS, 0, time, None, None)  # type: ignore[arg-type]
             yield ComesOut(event, "invalid", checked.errors[i])
 
     def _table(self, rows: list[ComesOut], checked: CheckedRows) -> list[Any]:

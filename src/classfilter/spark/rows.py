@@ -42,7 +42,7 @@ def check_rows(table: pa.Table, form: FrameFormat) -> CheckedRows:
     except RowError as error:
         if form.invalid == "fail":
             remedy = 'correct it, or give invalid="quarantine"'
-            raise ValueError(f"{_named(error, used, form)}: {remedy}") from None
+            raise ValueError(f"{_error_of_row(error, used, form)}: {remedy}") from None
     _set_apart(used, form, 0, errors)
     valid = np.array([error is None for error in errors])
     return CheckedRows(table, _read(used.filter(valid), form), valid, errors)
@@ -76,14 +76,14 @@ def _set_apart(table: pa.Table, form: FrameFormat, first: int, errors: list[str 
         _read(table, form)
     except RowError as error:
         if len(table) == 1:
-            errors[first] = _named(error, table, form)
+            errors[first] = _error_of_row(error, table, form)
             return
         half = len(table) // 2
         _set_apart(table.slice(0, half), form, first, errors)
         _set_apart(table.slice(half), form, first + half, errors)
 
 
-def _named(error: RowError, table: pa.Table, form: FrameFormat) -> str:
+def _error_of_row(error: RowError, table: pa.Table, form: FrameFormat) -> str:
     """Return what is wrong with a row, named by its stream, time and source."""
     cells = {name: table[name][error.row].as_py() for name in form.key}
     row = ", ".join(f"{name} {cell!r}" for name, cell in cells.items())

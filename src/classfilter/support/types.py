@@ -43,22 +43,3 @@ class Frame(Protocol):
 
 
 FrameType = TypeVar("FrameType", bound=Frame)
-
-
-class Observations(Protocol):
-    """What a channel is estimated from: a `Rows`."""
-
-    @property
-    def time(self) -> Floats:
-        """The time of each row, (T,)."""
-
-    @property
-    def probs(self) -> Floats:
-        """Class probabilities, (T, K)."""
-
-    @property
-    def sources(self) -> tuple[str, ...]:
-        """The classifiers."""
-
-    def observed(self, source: str | None = None) -> Bools:
-        """Return for each row (T,) whether it is an observation of a source."""

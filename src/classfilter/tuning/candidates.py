@@ -21,7 +21,7 @@ from ..pipeline import Channel
 from ..support.types import Floats, Ints
 from .model import EstimatedModel
 from .passes import Passes, decayed_sums
-from .rows import FLOOR, JoinedRows, floored
+from .rows import SOURCE_FLOOR, JoinedRows, floored
 
 WINDOW = 5
 """Rows of the rules Mean and Vote."""
@@ -74,11 +74,11 @@ class Candidate(NamedTuple):
         if self.half_life is not None:
             options["half_life"] = self.half_life
         if self.family == "dirichlet":
-            options |= {"estimate": "mean", "floor": FLOOR}
+            options |= {"estimate": "mean", "floor": SOURCE_FLOOR}
         elif self.family in ("mean", "vote"):
             options["window"] = WINDOW
         elif self.family in ("transitions", "stay"):
-            options |= {"prior": model.prior, "floor": FLOOR}
+            options |= {"prior": model.prior, "floor": SOURCE_FLOOR}
         if self.family == "transitions":
             assert model.transitions is not None
             options |= {"transitions": model.transitions.matrix}

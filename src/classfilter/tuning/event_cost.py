@@ -26,7 +26,7 @@ RATIO = 1.005
 """Of each cost that is tried to the one before."""
 
 
-class StreamRows(NamedTuple):
+class DecidedRows(NamedTuple):
     """The times (T,) and the filtered or smoothed probabilities (T, K) of one stream."""
 
     time: Floats
@@ -38,7 +38,7 @@ class EventCounts:
 
     Parameters
     ----------
-    streams : sequence of StreamRows
+    streams : sequence of DecidedRows
         The rows, in order of time.
     heads : Heads
         What the columns of the probabilities are; of labels, events are those of on.
@@ -61,7 +61,7 @@ class EventCounts:
     Examples
     --------
     >>> walk = np.array([0.9, 0.9, 0.3, 0.9, 0.1, 0.1])
-    >>> rows = StreamRows(np.arange(6.0), np.stack([walk, 1 - walk], axis=1))
+    >>> rows = DecidedRows(np.arange(6.0), np.stack([walk, 1 - walk], axis=1))
     >>> counts = EventCounts([rows], Heads.exclusive(["walk", "sit"]))
     >>> counts.total(0.0), counts.total(1.0), counts.smallest_cost(2)
     (4, 2, 0.2)
@@ -69,7 +69,7 @@ class EventCounts:
 
     def __init__(
         self,
-        streams: Sequence[StreamRows],
+        streams: Sequence[DecidedRows],
         heads: Heads,
         rule: EventRule | None = None,
         shares: Mapping[str, float] | None = None,
@@ -148,7 +148,7 @@ class EventCounts:
         return [0.0, *(min(round_up(low * RATIO**i), furthest) for i in range(count))]
 
 
-def row_times(rows: StreamRows, max_gap: float | None = None) -> Floats:
+def row_times(rows: DecidedRows, max_gap: float | None = None) -> Floats:
     """Return the time that each row stands for (T,), as the rule has it; 0 where it is unknown.
 
     That is the time to the next row, at most `max_gap`; at the last row, the step before.

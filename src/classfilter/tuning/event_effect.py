@@ -11,7 +11,7 @@ import numpy as np
 from ..events import EventRule
 from ..inputs import Heads
 from ..support.types import Ints
-from .event_cost import StreamRows
+from .event_cost import DecidedRows
 
 DELAY_ROWS = 30_000
 """The delay is measured on the first streams, of at least so many rows where there are more."""
@@ -89,7 +89,7 @@ class EventEffect(NamedTuple):
 
 
 def confirmation_delay(
-    streams: Sequence[StreamRows], heads: Heads, rule: EventRule
+    streams: Sequence[DecidedRows], heads: Heads, rule: EventRule
 ) -> tuple[float, float]:
     """Return the median time, and rows, from the end of an event to the row that confirms it.
 

@@ -13,7 +13,7 @@ from ..events import EventRule
 from ..inputs import Heads
 from ..metrics import Spans, by_iou
 from ..support.types import Array, Bools, Floats, Ints
-from .event_cost import StreamRows, round_up
+from .event_cost import DecidedRows, round_up
 from .event_effect import CostByLabels
 
 IOU = 0.5
@@ -45,7 +45,7 @@ def costs_to_try(step: float, longest: float) -> list[float]:
 
 
 def tally_events(
-    streams: Sequence[StreamRows],
+    streams: Sequence[DecidedRows],
     labels: Sequence[Ints],
     heads: Heads,
     rule: EventRule,
@@ -57,7 +57,7 @@ def tally_events(
 
     Parameters
     ----------
-    streams : sequence of StreamRows
+    streams : sequence of DecidedRows
         Filtered or smoothed rows.
     labels : sequence of ndarray (T,), or (T, H) of several heads
         The true class of each row, of a label 1 or 0; -1 where it is not known.
@@ -75,7 +75,7 @@ def tally_events(
         for kind in {rows.probs.dtype for rows in streams}
     }
     for i, ((time, probs), label) in enumerate(zip(streams, labels, strict=True)):
-        end, rows = row_ends(time, rule.max_gap), np.ascontiguousarray(probs)
+        end, rows = ends_of_rows(time, rule.max_gap), np.ascontiguousarray(probs)
         truth = heads.certain(label)
         known, true = ~np.isnan(truth), [stretches(time, end, on) for on in (truth == 1).T]
         tally.true[i] = sum(len(spans.start) for spans in true)
@@ -109,7 +109,7 @@ def stretches(time: Floats, end: Floats, on: Array) -> Spans:
     return Spans(time[rows[first[: len(rows)]]], end[rows[last[: len(rows)]]])
 
 
-def row_ends(time: Floats, max_gap: float | None) -> Floats:
+def ends_of_rows(time: Floats, max_gap: float | None) -> Floats:
     """Return until when each row stands (T,): the next one, or `max_gap` later."""
     if len(time) < 2:
         return time.copy()
@@ -119,12 +119,12 @@ def row_ends(time: Floats, max_gap: float | None) -> Floats:
 
 
 def true_events(
-    streams: Sequence[StreamRows], labels: Sequence[Ints], heads: Heads, max_gap: float
+    streams: Sequence[DecidedRows], labels: Sequence[Ints], heads: Heads, max_gap: float
 ) -> list[Spans]:
     """Return the true events of each stream and class, or label."""
     spans = []
     for (time, _), label in zip(streams, labels, strict=True):
-        end = row_ends(time, max_gap)
+        end = ends_of_rows(time, max_gap)
         spans += [stretches(time, end, on) for on in (heads.certain(label) == 1).T]
     return spans
 

@@ -12,7 +12,7 @@ import numpy as np
 from ..events import EventRule
 from ..inputs import Rows
 from .effect import GAP, looks_like_seconds
-from .event_cost import EventCounts, StreamRows
+from .event_cost import DecidedRows, EventCounts
 from .event_duration import EventDurations, MatchedCosts, match_costs
 from .event_effect import CostByLabels, EventEffect, confirmation_delay
 from .event_labels import choose_by_labels, costs_to_try, tally_events, true_events
@@ -126,7 +126,7 @@ class EventRows(NamedTuple):
     ----------
     recordings : list of Rows
         Those with predictions, at the rate at which the reference will be called.
-    live, offline : list of StreamRows
+    live, offline : list of DecidedRows
         Filtered, and smoothed.
     step : float
         The median time from row to row.
@@ -135,8 +135,8 @@ class EventRows(NamedTuple):
     """
 
     recordings: list[Rows]
-    live: list[StreamRows]
-    offline: list[StreamRows]
+    live: list[DecidedRows]
+    offline: list[DecidedRows]
     step: float
     in_seconds: bool
 
@@ -144,8 +144,8 @@ class EventRows(NamedTuple):
     def of(cls, tuned: Tuned, recordings: Sequence[Rows]) -> EventRows:
         """Filter and smooth recordings."""
         known = [rec for rec in recordings if rec.observed().any()]
-        live = [StreamRows(rec.time, tuned.run(rec)) for rec in known]
-        offline = [StreamRows(rec.time, tuned.smooth(rec)) for rec in known]
+        live = [DecidedRows(rec.time, tuned.run(rec)) for rec in known]
+        offline = [DecidedRows(rec.time, tuned.smooth(rec)) for rec in known]
         step = step_of(known)
         return cls(known, live, offline, step, looks_like_seconds(known, step))
 
@@ -206,7 +206,7 @@ def _by_durations(tuned: Tuned, rows: EventRows, durations: EventDurations) -> T
     rules = live.rule(costs.live), offline.rule(costs.offline)
     effect = _effect("duration", rows, tuned, live, offline, costs)
     effect = effect._replace(half=half, double=double, duration=durations.one)
-    return _result(tuned, *rules, effect, explain_events(effect, costs, durations))
+    return _with_rule(tuned, *rules, effect, explain_events(effect, costs, durations))
 
 
 def _by_labels(tuned: Tuned, rows: EventRows) -> Tuned:
@@ -227,7 +227,7 @@ def _by_labels(tuned: Tuned, rows: EventRows) -> Tuned:
     effect = _effect("labels", rows, tuned, live, offline, costs)
     effect = effect._replace(by_labels=(chosen[0], chosen[1]))
     rules = live.rule(costs.live), offline.rule(costs.offline)
-    return _result(tuned, *rules, effect, explain_events(effect, costs))
+    return _with_rule(tuned, *rules, effect, explain_events(effect, costs))
 
 
 def _by_suggestion(tuned: Tuned, rows: EventRows) -> Tuned:
@@ -237,7 +237,7 @@ def _by_suggestion(tuned: Tuned, rows: EventRows) -> Tuned:
     costs = MatchedCosts(suggestion.live_cost, suggestion.applied_offline_cost)
     effect = _effect("suggestion", rows, tuned, live, offline, costs)
     rules = live.rule(costs.live), offline.rule(costs.offline)
-    result = _result(tuned, *rules, effect, explain_suggestion(suggestion, effect))
+    result = _with_rule(tuned, *rules, effect, explain_suggestion(suggestion, effect))
     return result.having(suggestion=suggestion)
 
 
@@ -277,7 +277,7 @@ def _effect(
     )
 
 
-def _result(
+def _with_rule(
     tuned: Tuned, live: EventRule, offline: EventRule, effect: EventEffect, lines: list[str]
 ) -> Tuned:
     """Return the chain with its rules, and lines before the last one of its explanation."""

@@ -26,7 +26,7 @@ MOST_SHARED = 24
 """At most so many calls share an error; chosen as `SHARED_RATIO` was."""
 PSEUDO_CHANGE, PSEUDO_STAY = 0.02, 2.0
 """Transitions from each class to each other and to itself that are added to those counted."""
-ROUNDS = 30
+MAX_ROUNDS = 30
 """Of Baum-Welch, at most."""
 SETTLED = 1e-3
 """It ends where the changes to expect differ by less than this share from those a round before."""
@@ -38,7 +38,7 @@ SMALLEST_SHARE = 0.02
 """Of the variance of predictions, below which nothing can be said of their errors."""
 
 
-class Calls(NamedTuple):
+class ExpectedCalls(NamedTuple):
     """What the calls of the reference say of changes of class, and of their own errors.
 
     Attributes
@@ -63,7 +63,7 @@ class Calls(NamedTuple):
     step: float
 
 
-def estimate_calls(rows: JoinedRows) -> Calls:
+def estimate_calls(rows: JoinedRows) -> ExpectedCalls:
     """Estimate how often the class changes, and how far errors last, from the reference's rows."""
     calls = reference_calls(rows)
     shares = mean_shares(calls.probs)
@@ -72,7 +72,7 @@ def estimate_calls(rows: JoinedRows) -> Calls:
     near, far = (
         calls.streams + len(calls.source) * changes_per_call(rates, shares) for rates in both
     )
-    return Calls(shared, near, far, error_correlation(calls, shares, both), calls.step)
+    return ExpectedCalls(shared, near, far, error_correlation(calls, shares, both), calls.step)
 
 
 def reference_calls(rows: JoinedRows) -> JoinedRows:
@@ -170,7 +170,7 @@ def estimate_transitions(sequences: SpacedCalls, shares: Floats) -> Floats:
     added = sequences.offsets * np.where(np.eye(K) > 0, PSEUDO_STAY, PSEUDO_CHANGE)
     matrix = 0.9 * np.eye(K) + 0.1 * shares
     changes = np.inf
-    for _ in range(ROUNDS):
+    for _ in range(MAX_ROUNDS):
         counts, _ = expected_transitions(sequences, matrix, shares)
         matrix = counts + added
         matrix /= matrix.sum(axis=1, keepdims=True)

@@ -12,7 +12,7 @@ from .calibrate import Calibration, calibrate
 from .candidates import Candidate
 from .effect import Effect
 from .event_effect import EventEffect
-from .expected_events import Calls
+from .expected_events import ExpectedCalls
 from .explanation import Assumptions, without_temperatures
 from .objective import Trial
 from .streams_needed import Rival
@@ -80,7 +80,7 @@ class Tuned(Chain):
     suggestion: Suggestion | None
     calibration: Calibration | None
     by_label: dict[str, Tuned]
-    _calls: Calls | None
+    _calls: ExpectedCalls | None
 
     def __init__(
         self,
@@ -95,7 +95,7 @@ class Tuned(Chain):
         assumptions: Assumptions | None = None,
         effect: Effect | None = None,
         by_label: Mapping[str, Tuned] | None = None,
-        calls: Calls | None = None,
+        calls: ExpectedCalls | None = None,
         **parts: Any,
     ) -> None:
         super().__init__(filter, **parts)

@@ -11,7 +11,7 @@ import numpy as np
 from ..inputs import Rows, at_reliability, usual_step
 from ..support.types import Bools, Floats, Ints
 
-FLOOR = 1e-3
+SOURCE_FLOOR = 1e-3
 """Smallest probability that is believed, as in the filters."""
 LABEL_RELIABILITY = 0.9
 """How probable a label is taken to be: any value from 0.7 to 0.95 does about as well. How sure a
@@ -142,7 +142,7 @@ def concatenate(recordings: Sequence[Rows], reference: str) -> JoinedRows:
     )
 
 
-def floored(probs: Floats, floor: float = FLOOR) -> Floats:
+def floored(probs: Floats, floor: float = SOURCE_FLOOR) -> Floats:
     """Return probabilities (T, K) of at least about a floor, normalised."""
     raised = np.maximum(probs, floor)
     raised /= raised.sum(axis=1, keepdims=True)

@@ -36,7 +36,7 @@ MAX_DIRICHLET_ROWS = 40_000
 
 PACES = tuple(4.0**n for n in range(-6, 7) if n)
 """Where there are limits, the best filters are also tried this many times faster."""
-ROUNDING = 1 + 1e-9
+WEIGHT_ROUNDING = 1 + 1e-9
 """A sum of time steps may exceed a delay by rounding."""
 
 Way = tuple[str | None, float]
@@ -251,7 +251,7 @@ class Limits(NamedTuple):
         if self.changes is not None:
             ratios.append((effect.changes_per_hour + 1) / (self.changes + 1))
         if self.delay is not None and not math.isnan(effect.delay):
-            ratios.append((effect.delay + 1) / (self.delay * ROUNDING + 1))
+            ratios.append((effect.delay + 1) / (self.delay * WEIGHT_ROUNDING + 1))
         return max(ratios)
 
     def in_words(self, effect: Effect | None, in_seconds: bool) -> str:

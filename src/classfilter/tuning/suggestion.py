@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from .event_cost import EventCounts
-from .expected_events import Calls
+from .expected_events import ExpectedCalls
 
 MIN_KEPT = 0.95
 """Half of the calls must expect at least this share of the events. Whichever of six sets is left
@@ -67,12 +67,12 @@ class Suggestion(NamedTuple):
         return self.offline_cost if self.applied else 0.0
 
 
-def suggest(calls: Calls, live: EventCounts, offline: EventCounts) -> Suggestion:
+def suggest(calls: ExpectedCalls, live: EventCounts, offline: EventCounts) -> Suggestion:
     """Suggest costs of a change.
 
     Parameters
     ----------
-    calls : Calls
+    calls : ExpectedCalls
         What the reference says of the events to expect in all streams.
     live, offline : EventCounts
         Of the filtered and of the smoothed rows of these streams.

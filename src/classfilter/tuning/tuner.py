@@ -20,16 +20,16 @@ import numpy as np
 
 from ..engine import expected
 from ..errors import names_keywords
-from ..events import Duration
 from ..inputs import Rows, at_reliability
 from ..pipeline import Channel
 from ..policy import Policy
+from ..support.types import Duration
 from .candidates import Candidate, Runner, rule
 from .criterion import by_labels, by_target, future_target, later_target, target_after_next
 from .effect import Effect, Effects, require_seconds
 from .event_duration import EventDurations
 from .event_rule import with_event_rule
-from .expected_events import Calls, estimate_calls
+from .expected_events import ExpectedCalls, estimate_calls
 from .explanation import HIGH_CORRELATION, Assumptions, explain, temperatures_in_words
 from .folds import (
     MIN_PREDICTIONS,
@@ -315,7 +315,7 @@ class Prepared(NamedTuple):
         Whether the rate of calls was assumed.
     several : bool
         Whether the reference judges others; or else all sources count as one.
-    calls : Calls
+    calls : ExpectedCalls
         How often the class changes between calls of the reference, and how far its errors last.
     """
 
@@ -325,7 +325,7 @@ class Prepared(NamedTuple):
     assumptions: Assumptions
     assumed: bool
     several: bool
-    calls: Calls
+    calls: ExpectedCalls
 
 
 def prepare(
