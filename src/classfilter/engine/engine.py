@@ -26,7 +26,7 @@ from ..support.types import Array, Bools, Floats, Ints
 from .calls import Calls, calls_after
 from .lag import GroupedRows, LagStage
 from .packed import StreamRow
-from .stages import Confirmed, Rule, RuleStage, Stages
+from .stages import Confirmed, Rule, RuleStage, Stages, first_predictions
 from .table import StreamTable, check_name
 
 UpdateStream = Callable[..., "Array | None"]
@@ -180,7 +180,7 @@ class Engine:
             fresh = chain.filter()
             self.runner, start = StreamRunner(fresh), pack_state(fresh.state, fresh.probs.dtype)
         held = None if smoother is None else LagStage(check_smoother(smoother.filter()), lag)
-        rules = None if rule is None else RuleStage(rule, heads, dtype)
+        rules = None if rule is None else RuleStage(rule, heads, dtype, settings is not None)
         self.stages = Stages(held, rules, heads, dtype)
         self._heads = heads
         self.table = StreamTable(start, self.stages, **limits)
@@ -226,7 +226,8 @@ class Engine:
             estimates, after = self._filtered(groups, slots, observed)
         columns, final, complete = dict[str, Array](), list[tuple[Any, Confirmed]](), None
         if self.stages:
-            columns, final, complete = self._later(rows, groups, slots, ends, estimates, to_smooth)
+            seen = to_smooth or observed or (rows.probs, np.ones(len(rows)))
+            columns, final, complete = self._later(rows, groups, slots, ends, estimates, seen)
         if self._policy is not None and observed is not None:
             before = [None if slot < 0 else table.columns.extra[slot] for slot in slots.tolist()]
             seen = self._heads.for_filter(observed[0])
@@ -328,21 +329,22 @@ class Engine:
         slots: Ints,
         ends: Bools,
         estimates: Array,
-        to_smooth: tuple[Array, Floats] | None,
+        seen: tuple[Array, Floats],
     ) -> tuple[dict[str, Array], list[tuple[Any, Confirmed]], GroupedRows]:
-        """Run the stages after the filter over the groups.
+        """Run the stages after the filter over the groups; `seen` are predictions and weights.
 
         Return the columns of the table after each group, the final events, and the complete rows.
         """
         table, names, order = self.table, rows.streams, groups.order
-        probs, weight = (estimates, np.empty(0)) if to_smooth is None else to_smooth
+        probs, weight = seen[0][order], seen[1][order]
+        first_seen = first_predictions(rows.time[order], probs, weight, groups.first)
         of_groups = GroupedRows(
             stream=np.repeat(np.arange(len(groups.first)), groups.counts),
             number=self._numbered + order,
             time=rows.time[order],
             dt=groups.dt[order],
-            probs=probs[order],
-            weight=weight[order] if weight.size else weight,
+            probs=estimates[order] if self.stages.lag is None else probs,
+            weight=weight,
         )
         first = np.diff(groups.stream, prepend=-1) != 0
         begins_anew = first & ~groups.goes_on & (slots[groups.stream] >= 0)
@@ -352,7 +354,7 @@ class Engine:
         known = zip(slots[groups.stream].tolist(), groups.goes_on.tolist(), strict=True)
         before = [table.later(slot) if goes_on else self.stages.start() for slot, goes_on in known]
         over = ~groups.last | ends[groups.stream]
-        after, complete, events = self.stages.run(before, of_groups, over)
+        after, complete, events = self.stages.run(before, of_groups, over, first_seen)
         for i, own in zip(groups.stream.tolist(), events, strict=True):
             final += [(names[i], event) for event in own]
         held = as_column([state.held for state in after])
@@ -410,7 +412,7 @@ class Engine:
                 if begins and old is not None:
                     final += table.last_events(stream)
                 before = self.stages.start() if begins else table.later(slot)
-                after, events = self.stages.update(before, at, estimate, smoothed, dt)
+                after, events = self.stages.update(before, at, estimate, smoothed or observed, dt)
                 kept |= {"held": as_column([after.held]), "events": as_column([after.rule])}
                 final += [(stream, event) for event in events]
             table.commit(place, state, time, kept, new, final)
@@ -423,7 +425,7 @@ class Engine:
     def current(self, slot: int) -> Any:
         """Return the event that a stream ends with at present, or those of several labels."""
         state, rule = self.table.columns.events[slot], self.stages.rule
-        return None if state is None or rule is None else rule.core.current(state)
+        return None if state is None or rule is None else rule.current(state)
 
     def pop(self) -> list[tuple[Any, Confirmed]]:
         """Return the events that were confirmed since the last call, with their streams."""
