@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Iterable, Sequence
 from os import PathLike, fspath
-from threading import Lock
+from threading import RLock
 from typing import Any, Self
 
 import numpy as np
@@ -38,6 +38,7 @@ from .decide import event_of
 from .engine import Engine, update_stream_of
 from .health import Health, SourceCounts, classes_before, classes_of
 from .lag import checked_lag
+from .lock import free, in_a_call
 from .table import JumpError
 
 
@@ -136,6 +137,7 @@ class Tracker:
 
     Each row (stream, time, source, prediction) gives the estimate of its stream. It equals a filter
     for each stream, to the bit. Several threads may use one tracker: a lock lets one in at a time.
+    A signal's handler that interrupts a call of its own thread gets a RuntimeError.
 
     Parameters
     ----------
@@ -228,6 +230,7 @@ class Tracker:
         self._reader: Filter = chain.filter()
         self._table = self._engine.table
         self._slots, self._lock = self._table.slots, self._table.lock
+        self._is_locked = self._lock._is_owned  # by this thread
         self._watches_times, self._drops = self._table.watches_times, self._table.drops
         self._counts = SourceCounts(chain)
         self._known: dict[str, tuple[str, float, Any, int]] = {}
@@ -235,8 +238,8 @@ class Tracker:
         # One call into C takes a row and decides its events, unless more stages take it.
         self._whole = chain.policy is None and lag is None
         rules = self._engine.stages.rule
-        self._rule = None if rules is None else rules.core
-        self._saving = Lock()
+        self._rule = rules
+        self._saving = RLock()
 
     def update(
         self,
@@ -278,6 +281,8 @@ class Tracker:
             certain = logarithms is not None
             probs = head_prediction(probs, self._heads, confidence, certain=certain)
         table = self._table
+        if self._is_locked():
+            raise in_a_call()
         with self._lock:
             slot = self._slots.get(stream)
             if slot is None or (
@@ -309,6 +314,9 @@ class Tracker:
                 raise
             if estimate is None:
                 raise table.time_error(stream, place, at)
+            if estimate is NotImplemented:  # the stream waits for its first prediction
+                row = source, given, confidence
+                return self._update_in_stages(stream, place, at, source, probs, row)
             if place != slot or table.max_jump is not None:
                 table.note(stream, place, at)
             elif self._drops:
@@ -397,7 +405,7 @@ class Tracker:
                 self._unit.look(times)
             self._spelling.look(begin)
 
-        with self._lock:
+        with free(self._lock):
             held = table.slots_of(rows.streams)
             last = np.full(len(held), -1)  # the class of each stream's estimate
             last[held >= 0] = classes_of(self._reader, table.columns.states[held[held >= 0]])
@@ -420,7 +428,7 @@ class Tracker:
             raise ValueError("the tracker has no policy; give one, such as Periodic(every=12)")
         at = time if type(time) is self._as_it_is else self._unit.seconds(time)
         table = self._table
-        with self._lock:
+        with free(self._lock):
             slot = self._slots.get(stream)
             calls = self._engine.new_calls()
             if slot is not None and not at - table.columns.times[slot] > table.span:
@@ -465,7 +473,7 @@ class Tracker:
     @property
     def streams(self) -> list[Any]:
         """The names of all streams; where streams are dropped, the next one to go is first."""
-        with self._lock:
+        with free(self._lock):
             return list(self._slots)
 
     def __len__(self) -> int:
@@ -479,19 +487,19 @@ class Tracker:
 
     def filter(self, stream: Hashable) -> Filter:
         """Return a new filter in the state of a stream."""
-        with self._lock:
+        with free(self._lock):
             f: Filter = self._in_state(stream).copy()
         return f
 
     def probs(self, stream: Hashable) -> Array:
         """Return the last estimate of a stream, (K,)."""
-        with self._lock:
+        with free(self._lock):
             estimate: Array = self._in_state(stream).probs
         return estimate
 
     def label(self, stream: Hashable) -> Any:
         """Return the most probable class of a stream; of several, the first."""
-        with self._lock:
+        with free(self._lock):
             return self._in_state(stream).label
 
     def _in_state(self, stream: Hashable) -> Any:
@@ -502,7 +510,7 @@ class Tracker:
 
     def time(self, stream: Hashable) -> float:
         """Return the time of a stream's last row; in seconds, where the tracker has a unit."""
-        with self._lock:
+        with free(self._lock):
             return float(self._table.columns.times[self._table.slot(stream)])
 
     def health(self, now: Any = None) -> Health:
@@ -529,7 +537,7 @@ class Tracker:
                 "label in a tracker of its own: Tracker(chain.head(label))"
             )
         at = None if now is None else self._unit.seconds(now)
-        with self._lock:
+        with free(self._lock):
             return self._counts.health(at)
 
     def pop_events(self) -> list[Event]:
@@ -540,7 +548,7 @@ class Tracker:
         event is confirmed.
         """
         self._require_events()
-        with self._lock:
+        with free(self._lock):
             confirmed = self._engine.pop()
         return Events([event_of(stream, self._names, *event[:4]) for stream, event in confirmed])
 
@@ -553,7 +561,7 @@ class Tracker:
         it is the event of the last row that is smoothed, and there is none before one is.
         """
         self._require_events()
-        with self._lock:
+        with free(self._lock):
             current = self._engine.current(self._table.slot(stream))
         several = isinstance(current, list)
         events = [
@@ -573,7 +581,7 @@ class Tracker:
         if isinstance(streams, str):
             raise TypeError(f"streams is {streams!r}; give a list: [{streams!r}]")
         names = dict.fromkeys(streams)
-        with self._lock:
+        with free(self._lock):
             for name in names:
                 self._table.slot(name)
             for name in names:
@@ -604,7 +612,7 @@ class Tracker:
         >>> tracker.streams
         [12]
         """
-        with self._lock:
+        with free(self._lock):
             self._table.rename(old, new)
 
     def expire(self, now: Any) -> list[Any]:
@@ -613,7 +621,7 @@ class Tracker:
         `update` does it by the newest time of all streams; this is for when no rows come.
         """
         at = now if type(now) is self._as_it_is else self._unit.seconds(now)
-        with self._lock:
+        with free(self._lock):
             return self._table.expire(at)
 
     def save(self, path: str | PathLike[str]) -> None:
@@ -622,13 +630,13 @@ class Tracker:
         Streams must be named by text, numbers, None, or tuples of them. Of several saves at once,
         the one that began last is in the file at the end.
         """
-        with self._saving:
+        with free(self._saving):
             remove_drafts(fspath(path))
             store.write(path, self._saved("tracker"))
 
     def _saved(self, kind: str) -> store.Saved:
         table = self._table
-        with self._lock:
+        with free(self._lock):
             names, columns = table.held()
             meta: dict[str, Any] = {
                 "expire_after": table.expire_after,
