@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 import math
-import os
 import sys
 from collections import OrderedDict
 from collections.abc import Hashable, Iterable, Mapping
 from itertools import repeat
-from threading import RLock, local
 from typing import Any, NamedTuple
-from weakref import WeakSet
 
 import numpy as np
 
@@ -18,37 +16,10 @@ from .. import _core
 from ..errors import ArgumentError, RowError
 from ..inputs import positive_duration
 from ..support.types import Array, Duration, Floats, Ints
+from .lock import new_lock
 from .stages import Confirmed, Later, Stages
 
-_LOCKS: WeakSet[Any] = WeakSet()
-_HELD = local()
-
-
-def new_lock() -> Any:
-    """Return a lock that the same thread can take again, and that a forked child finds free."""
-    lock = RLock()  # a signal's handler may use what it guards, too
-    _LOCKS.add(lock)
-    return lock
-
-
-def _before_fork() -> None:
-    """Wait for all locks: what they guard is whole in the child, and no other thread has one."""
-    _HELD.locks = list(_LOCKS)
-    for lock in _HELD.locks:
-        lock.acquire()
-
-
-def _after_fork() -> None:
-    for lock in _HELD.locks:
-        lock.release()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(
-        before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork
-    )
-
-
+LOG = logging.getLogger("classfilter")
 SPARE = 64
 """So many streams at least are made room for at once."""
 WITNESSES = 3
@@ -132,7 +103,7 @@ class StreamTable:
     columns : Columns
         By slot. All are replaced at once where there is no more room.
     lock : RLock
-        For what takes several steps.
+        For what takes several steps; see `free`.
     clock : float
         The clock of all streams; NaN before the first row.
     none_expire_until : float
@@ -416,11 +387,19 @@ class StreamTable:
         return Later(self.columns.held[slot], self.columns.events[slot])
 
     def last_events(self, stream: Hashable) -> list[tuple[Any, Confirmed]]:
-        """Return the events of a stream that are final if it is over."""
+        """Return the events of a stream that are final if it is over.
+
+        A rule that fails loses them, and says so in the log: the rows of other streams, which may
+        be what makes this one expire, must not fail with it.
+        """
         later = self.later(self.slots[stream])
         if later.rule is None:
             return []
-        _, [events] = self._stages.finish([later])
+        try:
+            _, [events] = self._stages.finish([later])
+        except ValueError as error:
+            LOG.error("stream %r ends without its last events: %s", stream, error)
+            return []
         return [(stream, event) for event in events]
 
     def discard(self, stream: Hashable) -> None:
