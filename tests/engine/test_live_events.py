@@ -437,11 +437,12 @@ def test_events_that_nobody_fetches_are_not_copied() -> None:
     times = np.arange(60_000.0)
     probs = np.where(times[:, None] % 2, [0.9, 0.1], [0.1, 0.9])
     tracker.update_many(["x"] * len(times), times, None, probs)
-    tracker.update("x", times[-1] + 1, None, [0.1, 0.9])  # the list of events gets room for more
+    for i in range(4):  # the list of events gets room for more
+        tracker.update("x", times[-1] + 1 + i, None, [0.1, 0.9] if i % 2 else [0.9, 0.1])
     tracemalloc.start()
     try:
-        tracker.update("x", times[-1] + 2, None, [0.9, 0.1])
-        tracker.update_many(["x"], [times[-1] + 3], None, [[0.1, 0.9]])
+        tracker.update("x", times[-1] + 5, None, [0.9, 0.1])
+        tracker.update_many(["x"], [times[-1] + 6], None, [[0.1, 0.9]])
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
@@ -470,7 +471,7 @@ def test_a_stream_that_fails_at_its_end_harms_no_other(
         cf.RawFilter(["a", "b"]), events=cf.EventRule(0.0), max_streams=1, expire_after=50.0
     )
     stage: Any = tracker._engine.stages.rule
-    stage._core = Failing(stage._core)
+    stage.core = Failing(stage.core)
     for i, stream in enumerate(["bad", "good", "better"]):
         row = stream, float(i), None, [0.9, 0.1]
         tracker.update_many([stream], [row[1]], None, [row[3]]) if many else tracker.update(*row)

@@ -230,9 +230,9 @@ class Engine:
             columns, final, complete = self._later(rows, groups, slots, ends, estimates, seen)
         if self._policy is not None and observed is not None:
             before = [None if slot < 0 else table.columns.extra[slot] for slot in slots.tolist()]
-            seen = self._heads.for_filter(observed[0])
+            predictions = self._heads.for_filter(observed[0])
             columns["extra"] = calls_after(
-                before, self.new_calls, rows, seen,
+                before, self.new_calls, rows, predictions,
                 estimates=estimates, dt=groups.dt, begins=groups.begins,
             )[groups.stream]  # fmt: skip
         self._commit(rows, groups, slots, ends, after, columns, final, look)

@@ -74,15 +74,13 @@ class RuleStage:
     """
 
     def __init__(self, rule: Rule, heads: Heads, dtype: Any, waits: bool = True) -> None:
-        self._core: Any = rule.compiled(heads, dtype)
-        self._fresh = self._core.start()
+        self.core: Any = rule.compiled(heads, dtype)
+        self._fresh = self.core.start()
         self._count = len(heads.names)
         self._head_of_column = np.repeat(range(self._count), [len(x) for x in heads.columns])
         self._start = Waiting(self._fresh, (np.nan,) * self._count) if waits else self._fresh
-        self.update, self.run_known, self.update_stream = (
-            getattr(self._core, name, None) for name in ("update", "run", "update_stream")
-        )
-        """Of the core, for a stream that waits for no prediction; each equals `run`."""
+        self.update_stream: Any = getattr(self.core, "update_stream", None)
+        """Of the core, for a stream that waits for no prediction; it equals `run` of one row."""
 
     def start(self) -> Any:
         """Return the state of a new stream."""
@@ -102,10 +100,10 @@ class RuleStage:
         for i, (state, ends) in enumerate(zip(states, over.tolist(), strict=True)):
             part, final = slice(cuts[i], cuts[i + 1]), []
             if cuts[i] < cuts[i + 1]:
-                state, *columns = self._core.run(state, rows.time[part], probs[part])
+                state, *columns = self.core.run(state, rows.time[part], probs[part])
                 final = _listed(columns)
             if ends:
-                final += _listed(self._core.finish(state))
+                final += _listed(self.core.finish(state))
             last = rows.time[cuts[i + 1] - 1] if cuts[i] < cuts[i + 1] else -np.inf
             waits = first is not None and not (first[i] <= last).all()
             after.append(Waiting(state, tuple(first[i].tolist())) if waits else state)
@@ -136,7 +134,7 @@ class RuleStage:
 
     def current(self, state: Any) -> Any:
         """Return the event that a stream ends with at present, or those of several labels."""
-        return self._core.current(state.state if isinstance(state, Waiting) else state)
+        return self.core.current(state.state if isinstance(state, Waiting) else state)
 
     def pack(self, state: Any) -> bytes:
         """Return the state of a stream as bytes.
@@ -158,7 +156,7 @@ class RuleStage:
         if len(times) < self._count or (times == np.inf).any():
             raise ValueError("the state of its events has no time of the first prediction")
         state = self._unpacked(data[8 * self._count :])
-        self._core.check(state)
+        self.core.check(state)
         if not (times == -np.inf).all():
             state = Waiting(state, tuple(times.tolist()))
         return state, b""
@@ -277,12 +275,12 @@ class Stages:
         if isinstance(rule, Waiting):
             return self._update_waiting(state, time, estimate, self.of_heads(probs), weight, dt)
         if self.lag is None or held is None:
-            rule, events = self.rule.update(rule, time, estimate)
+            rule, events = self.rule.core.update(rule, time, estimate)
             return Later(None, rule), events
         held, times, P = self.lag.update(held, time, self.of_heads(probs), weight, dt)
         if not len(times):
             return Later(held, rule), ()
-        rule, *columns = self.rule.run_known(rule, times, self._shown(P))
+        rule, *columns = self.rule.core.run(rule, times, self._shown(P))
         return Later(held, rule), zip(*(column.tolist() for column in columns), strict=True)
 
     def _update_waiting(
