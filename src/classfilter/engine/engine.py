@@ -258,21 +258,13 @@ class Engine:
             check_name(name)
         if look is not None and moving:
             look(rows.time[groups.order[groups.first[begins]]], moving)
-        new = dict(zip(moving, table.reserve(len(moving)), strict=True))
-        known = slots >= 0
-        try:
-            if new:
-                pairs_of = zip(names, slots.tolist(), strict=True)
-                slots = np.array([new.get(name, slot) for name, slot in pairs_of])
-            stays = groups.last & ~ends[groups.stream]
-            last_row = groups.order[np.append(groups.first[1:], len(groups.order))[stays] - 1]
-            where, times = slots[groups.stream[stays]], rows.time[last_row]
-            kept = {name: column[stays] for name, column in columns.items()}
-            table.commit(where, states[stays], times, kept, new, final)
-        except BaseException:
-            table.release_unnamed(new)
-            raise
-        for i in np.flatnonzero(ends & known).tolist():
+        stays = groups.last & ~ends[groups.stream]
+        last_row = groups.order[np.append(groups.first[1:], len(groups.order))[stays] - 1]
+        stream = groups.stream[stays]
+        new = [names[i] for i in stream[slots[stream] < 0].tolist()]
+        kept = {name: column[stays] for name, column in columns.items()}
+        table.commit(slots[stream], new, states[stays], rows.time[last_row], kept, final)
+        for i in np.flatnonzero(ends & (slots >= 0)).tolist():
             table.discard(names[i])
 
     def _grouped(self, rows: Rows, slots: Ints) -> Groups:
@@ -364,9 +356,10 @@ class Engine:
         """End streams, or all: their last events are confirmed; return their last smoothed rows."""
         table = self.table
         names = list(table.slots if streams is None else streams)
-        rows, _ = self.stages.finish([table.later(table.slots[name]) for name in names])
-        for name in names:
-            table.forget(name)
+        rows, events = self.stages.finish([table.later(table.slots[name]) for name in names])
+        for name, own in zip(names, events, strict=True):
+            table.confirmed += [(name, event) for event in own]
+            table.discard(name)
         return rows
 
     # ---- one row ----
@@ -381,45 +374,41 @@ class Engine:
         self,
         update: UpdateStream,
         stream: Hashable,
-        slot: int,
         at: float,
         observed: tuple[Any, Any],
         smoothed: tuple[Any, Any] | None = None,
         source: str = "",
     ) -> Array:
-        """Take one row at the slot that `table.place` found: filter, policy and events, or none.
+        """Take one row: filter, policy and events, or nothing. It equals `take` of one row.
 
         `observed` are the prediction as the filter gets it and its weight, `smoothed` those for the
-        smoother. It equals `take` of one row.
+        smoother.
         """
-        table = self.table
-        old = table.slots.get(stream)
-        begins, place = old != slot, np.array([slot])
-        new = {stream: slot} if begins else {}
-        try:
-            columns = table.columns
-            state, time = columns.states[place], columns.times[place]
-            dt = 0.0 if begins else at - float(time[0])
-            estimate = update(state, time, 0, *observed, at, None)
-            if estimate is None:
-                raise table.time_error(stream, slot, at)
-            kept, final = dict[str, Array](), list[tuple[Any, Confirmed]]()
-            if self._policy is not None:
-                calls = self.new_calls() if begins else columns.extra[slot].copy()
-                calls.note(source, at, observed[0], estimate, dt)
-                kept["extra"] = as_column([calls])
-            if self.stages:
-                if begins and old is not None:
-                    final += table.last_events(stream)
-                before = self.stages.start() if begins else table.later(slot)
-                after, events = self.stages.update(before, at, estimate, smoothed or observed, dt)
-                kept |= {"held": as_column([after.held]), "events": as_column([after.rule])}
-                final += [(stream, event) for event in events]
-            table.commit(place, state, time, kept, new, final)
-        except BaseException:
-            table.release_unnamed(new)
-            raise
-        table.note(stream, slot, at)
+        table, begins = self.table, self.table.begins(stream, at)
+        slot, columns = table.slots.get(stream, -1), table.columns
+        state, time, dt = table.start[None].copy(), np.array([np.nan]), 0.0
+        if not begins:
+            state, time = columns.states[[slot]], columns.times[[slot]]
+            dt = at - float(time[0])
+        estimate = update(state, time, 0, *observed, at, None)
+        if estimate is None:
+            raise table.time_error(stream, slot, at)
+        kept, final = dict[str, Array](), list[tuple[Any, Confirmed]]()
+        if self._policy is not None:
+            calls = self.new_calls() if begins else columns.extra[slot].copy()
+            calls.note(source, at, observed[0], estimate, dt)
+            kept["extra"] = as_column([calls])
+        if self.stages:
+            if begins and slot >= 0:
+                final += table.last_events(stream)
+            before = self.stages.start() if begins else table.later(slot)
+            after, events = self.stages.update(before, at, estimate, smoothed or observed, dt)
+            kept |= {"held": as_column([after.held]), "events": as_column([after.rule])}
+            final += [(stream, event) for event in events]
+        new = [stream] if slot < 0 else []
+        table.commit(np.array([slot]), new, state, time, kept, final)
+        if table.drops:
+            table.touch(stream, table.slots[stream], at)
         return estimate
 
     def current(self, slot: int) -> Any:
@@ -439,7 +428,7 @@ class Engine:
     def put(self, stream: Hashable, row: StreamRow) -> None:
         """Take a stream that a store of rows has."""
         table, later = self.table, self.stages.unpack(row.later)
-        slot = table.slots[stream] = table.reserve(1)[0]
+        slot = table.add(stream)
         columns = table.columns
         columns.states[slot], columns.times[slot] = row.numbers, row.time
         columns.extra[slot], columns.held[slot], columns.events[slot] = row.ties, *later

@@ -285,46 +285,37 @@ class Tracker:
             raise in_a_call()
         with self._lock:
             slot = self._slots.get(stream)
-            if slot is None or (
-                self._watches_times
-                and not 0 <= at - table.columns.times.item(slot) <= table.longest_gap
+            if (
+                slot is None
+                or not self._whole
+                or (
+                    self._watches_times
+                    and not 0 <= at - table.columns.times.item(slot) <= table.longest_gap
+                )
             ):
-                place = self._place(stream, time, at, probs)
-            else:
-                place = slot
-            if not self._whole or (place != slot and slot is not None):
-                row = source, given, confidence
-                return self._update_in_stages(stream, place, at, source, probs, row)
+                return self._take_one(stream, time, at, source, probs, given, confidence)
             columns = table.columns
-            try:
-                if self._rule is None:
-                    estimate = self._update_stream(
-                        columns[0], columns[1], place, probs, beta, at, logarithms,
-                        self._counts.numbers, number,
-                    )  # fmt: skip
-                else:
-                    estimate = self._rule.update_stream(
-                        self._update_stream, columns[6], table.confirmed, stream,
-                        columns[0], columns[1], place, probs, beta, at, logarithms,
-                        self._counts.numbers, number,
-                    )  # fmt: skip
-            except BaseException:
-                if place != slot:
-                    table.release([place])
-                raise
+            if self._rule is None:
+                estimate = self._update_stream(
+                    columns[0], columns[1], slot, probs, beta, at, logarithms,
+                    self._counts.numbers, number,
+                )  # fmt: skip
+            else:
+                estimate = self._rule.update_stream(
+                    self._update_stream, columns[6], table.confirmed, stream,
+                    columns[0], columns[1], slot, probs, beta, at, logarithms,
+                    self._counts.numbers, number,
+                )  # fmt: skip
             if estimate is None:
-                raise table.time_error(stream, place, at)
+                raise table.time_error(stream, slot, at)
             if estimate is NotImplemented:  # the stream waits for its first prediction
-                row = source, given, confidence
-                return self._update_in_stages(stream, place, at, source, probs, row)
-            if place != slot or table.max_jump is not None:
-                table.note(stream, place, at)
-            elif self._drops:
-                table.touch(stream, place, at)
-            if self._drops and (
-                table.clock > table.none_expire_until or len(self._slots) > table.most
-            ):
-                table.drop_old()
+                return self._take_one(stream, time, at, source, probs, given, confidence)
+            if table.max_jump is not None:
+                columns[3][slot] = math.nan
+            if self._drops:
+                table.touch(stream, slot, at)
+                if table.clock > table.none_expire_until or len(self._slots) > table.most:
+                    table.drop_old()
         return estimate
 
     def _know(self, source: Any) -> tuple[str, float, Any, int]:
@@ -335,42 +326,34 @@ class Tracker:
             self._known[name] = known
         return known
 
-    def _place(self, stream: Hashable, time: Any, at: float, probs: Any) -> int:
-        """Return the slot of a row that begins a stream, or whose time is not a usual one."""
-        self._unit.look_at(time, at)
-        if stream not in self._slots:
-            self._spelling.look([stream])
-        try:
-            return self._table.place(stream, at)
-        except JumpError:
-            if self._is_exclusive:  # or it is no prediction at all
-                _core.check_row(len(self.classes), probs, 1.0, 0.0)
-            else:
-                head_prediction(probs, self._heads)
-            self._table.remember_jump(stream, at)
-            raise
-
-    def _update_in_stages(
-        self, stream: Hashable, slot: int, at: float, source: str, probs: Any, row: tuple[Any, ...]
+    def _take_one(
+        self,
+        stream: Hashable,
+        time: Any,
+        at: float,
+        source: str,
+        probs: Any,
+        given: Any,
+        confidence: float | None,
     ) -> Array:
-        """Take a row that a policy or a smoother needs, too; `row` is as it came."""
+        """Take a row that begins a stream, or that more stages than the rule need.
+
+        `time`, `given` and `confidence` are as they came.
+        """
         engine, table, chain = self._engine, self._table, self._chain
-        begins = self._slots.get(stream) != slot
-        try:
-            _, beta, observation = chain.observe(source, probs)
-            smoothed = None
-            if self._lag is not None:
-                seen = chain.smoother.observe(*row)
-                smoothed = seen.probs, seen.beta
-            before = -1 if begins else classes_of(self._reader, table.columns.states[[slot]])[0]
-        except BaseException:
-            if begins:
-                table.release([slot])
-            raise
-        dt = 0.0 if begins else at - float(table.columns.times[slot])
-        observed = observation, beta
+        begins = self._begins(stream, time, at, probs)
+        _, beta, observation = chain.observe(source, probs)
+        smoothed = None
+        if self._lag is not None:
+            seen = chain.smoother.observe(source, given, confidence)
+            smoothed = seen.probs, seen.beta
+        before, dt = -1, 0.0
+        if not begins:
+            slot = self._slots[stream]
+            before = classes_of(self._reader, table.columns.states[[slot]])[0]
+            dt = at - float(table.columns.times[slot])
         estimate = engine.take_one(
-            self._update_stream, stream, slot, at, observed, smoothed, source
+            self._update_stream, stream, at, (observation, beta), smoothed, source
         )
         if self._is_exclusive:
             number, predicted = self._counts.number(source), np.asarray(probs, estimate.dtype)
@@ -378,6 +361,21 @@ class Tracker:
         if self._drops:
             table.drop_old()
         return estimate
+
+    def _begins(self, stream: Hashable, time: Any, at: float, probs: Any) -> bool:
+        """Return whether a row begins a stream, or begins it anew; raise if its time is wrong."""
+        self._unit.look_at(time, at)
+        if stream not in self._slots:
+            self._spelling.look([stream])
+        try:
+            return self._table.begins(stream, at)
+        except JumpError:
+            if self._is_exclusive:  # or it is no prediction at all
+                _core.check_row(len(self.classes), probs, 1.0, 0.0)
+            else:
+                head_prediction(probs, self._heads)
+            self._table.remember_jump(stream, at)
+            raise
 
     def update_many(
         self,
