@@ -32,12 +32,25 @@ export class LiveEvents {
     this.#core = rule._compiled(filter.classes, arrayType(filter.dtype), this.#independent);
   }
 
-  /** What is known of a stream after a row; before its first row, `known` is undefined. */
-  after(known, at, estimate) {
+  /**
+   * What is known of a stream after a row; before its first row, `known` is undefined. Before its first prediction, and
+   * that of each label, the estimate is only where the filter starts: the rule gets NaN, so that no event is found there.
+   */
+  after(known, at, estimate, row, beta) {
     this.#time[0] = at;
-    const { state, events } = this.#core.run(known?.state ?? this.#core.start(), this.#time, estimate, true);
+    const predicted = known?.predicted === true || this.#predicted(known?.predicted, row, beta);
+    const rows = predicted === true ? estimate : estimate.map((p, i) => (predicted[this.#independent ? i : 0] ? p : NaN));
+    const { state, events } = this.#core.run(known?.state ?? this.#core.start(), this.#time, rows, true);
     const before = known?.confirmed ?? [];
-    return { state, confirmed: events.length === 0 ? before : [...before, ...events] };
+    return { state, confirmed: events.length === 0 ? before : [...before, ...events], predicted };
+  }
+
+  /** Of each label, or of the classes, whether there was a prediction by now; true where all have one. */
+  #predicted(before, row, beta) {
+    const heads = this.#independent ? [...row] : [row[0]];
+    const weight = (i) => (typeof beta === "number" ? beta : beta[i]);
+    const predicted = heads.map((p, i) => (before?.[i] ?? false) || (!Number.isNaN(p) && weight(i) > 0));
+    return predicted.every(Boolean) || predicted;
   }
 
   /** What is known of a stream that begins anew; its old events are not lost. */

@@ -105,17 +105,17 @@ export class Tracker {
     const policy = (known?.policy ?? this.#policy)?.copy() ?? null; // the stream's own one stays as it is if this fails
     policy?.called(name, this.#labels === null ? observed : row, before, dt);
     const last = policy === null ? null : new Map(known?.last).set(name, at);
-    const events = this.#live === null ? null : this.#eventsAfter(stream, known, at, estimate);
+    const events = this.#live === null ? null : this.#eventsAfter(stream, known, at, estimate, row, beta);
     this.#table.put(stream, at, { state, estimate, policy, last, events });
     this.#times.see(dt);
     return estimate.slice();
   }
 
   /** What the rule knows of a stream after a row; where that begins the stream anew, `known` is undefined. */
-  #eventsAfter(stream, known, at, estimate) {
+  #eventsAfter(stream, known, at, estimate, row, beta) {
     const isAnew = known === undefined && this.#table.has(stream);
     const before = isAnew ? this.#live.anew(this.#table.get(stream).value.events) : known?.events;
-    const events = this.#live.after(before, at, estimate);
+    const events = this.#live.after(before, at, estimate, row, beta);
     this.#live.note(stream, events);
     return events;
   }
@@ -154,8 +154,8 @@ export class Tracker {
     return this.#live.pop((stream) => {
       if (!this.#table.has(stream)) return [];
       const { value } = this.#table.get(stream);
-      const { state, confirmed } = value.events;
-      value.events = { state, confirmed: [] };
+      const { confirmed } = value.events;
+      value.events = { ...value.events, confirmed: [] };
       return confirmed;
     });
   }

@@ -173,6 +173,9 @@ class Announced:
     def __exit__(self, *_: object) -> None:
         self._lock.release()
 
+    def _is_owned(self) -> bool:
+        return False
+
 
 def test_of_two_saves_at_once_the_newer_one_stays(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

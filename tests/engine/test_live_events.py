@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import math
+import tracemalloc
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -427,3 +429,79 @@ def test_a_lagged_state_with_an_impossible_number_is_refused(name: str) -> None:
     for bad_times in ([0.0, 2.0, 1.0], [0.0, 1.0, math.inf]):
         assert_refused(head, bad_times)
     assert_refused(head._replace(rows=head.rows[:2]), held.time[:2])
+
+
+def test_events_that_nobody_fetches_are_not_copied() -> None:
+    """Each row takes as much memory as before, so that all of them take linear time."""
+    tracker = cf.Tracker(cf.RawFilter(["a", "b"]), events=cf.EventRule(0.0))
+    times = np.arange(60_000.0)
+    probs = np.where(times[:, None] % 2, [0.9, 0.1], [0.1, 0.9])
+    tracker.update_many(["x"] * len(times), times, None, probs)
+    for i in range(4):  # the list of events gets room for more
+        tracker.update("x", times[-1] + 1 + i, None, [0.1, 0.9] if i % 2 else [0.9, 0.1])
+    tracemalloc.start()
+    try:
+        tracker.update("x", times[-1] + 5, None, [0.9, 0.1])
+        tracker.update_many(["x"], [times[-1] + 6], None, [[0.1, 0.9]])
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 200_000
+    assert len(tracker.pop_events()) > 59_000
+
+
+class Failing:
+    """A rule that fails at the end of a stream."""
+
+    def __init__(self, core: Any) -> None:
+        self._core = core
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._core, name)
+
+    def finish(self, state: Any) -> Any:
+        raise ValueError("it has too many pieces")
+
+
+@pytest.mark.parametrize("many", [False, True])
+def test_a_stream_that_fails_at_its_end_harms_no_other(
+    many: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    tracker = cf.Tracker(
+        cf.RawFilter(["a", "b"]), events=cf.EventRule(0.0), max_streams=1, expire_after=50.0
+    )
+    stage: Any = tracker._engine.stages.rule
+    stage.core = Failing(stage.core)
+    for i, stream in enumerate(["bad", "good", "better"]):
+        row = stream, float(i), None, [0.9, 0.1]
+        tracker.update_many([stream], [row[1]], None, [row[3]]) if many else tracker.update(*row)
+    assert tracker.streams == ["better"]
+    assert "stream 'bad' ends without its last events: it has too many pieces" in caplog.text
+    tracker.update("better", 100.0, None, [0.9, 0.1])
+    tracker.drop(["better"])
+    assert tracker.expire(1000.0) == []
+    assert tracker.pop_events() == []
+
+
+@pytest.mark.parametrize("kind", ["datetime", "timestamp", "timedelta", "span", "ns", "us"])
+def test_dates_and_spans_live_are_those_of_a_table(kind: str) -> None:
+    """To the bit, before 1970 too, with nanoseconds where they have them."""
+    rng = np.random.default_rng(1)
+    ns = np.cumsum(rng.integers(0, 10**9, 400)) - 2 * 10**11
+    ns = ns if kind in ("timestamp", "span", "ns") else ns // 1000 * 1000
+    dates, spans = ns.astype("datetime64[ns]"), ns.astype("timedelta64[ns]")
+    column = spans if kind in ("timedelta", "span") else dates
+    live: Any = {
+        "datetime": lambda: dates.astype("datetime64[us]").tolist(),
+        "timestamp": lambda: [pd.Timestamp(x) for x in dates],
+        "timedelta": lambda: spans.astype("timedelta64[us]").tolist(),
+        "span": lambda: [pd.Timedelta(x) for x in spans],
+        "ns": lambda: list(dates),
+        "us": lambda: list(dates.astype("datetime64[us]")),
+    }[kind]()
+    p = rng.random(len(ns))
+    f = cf.StickyFilter(["a", "b"], half_life=3.0)
+    tracker = cf.Tracker(f)
+    found = [tracker.update("x", at, None, [q, 1 - q])[0] for at, q in zip(live, p, strict=True)]
+    table = cf.filter_table(pd.DataFrame({"time": column, "p_a": p, "p_b": 1 - p}), f)
+    assert found == table["f_a"].tolist()

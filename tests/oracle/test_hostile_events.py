@@ -21,7 +21,7 @@ from classfilter.live.streams import resume
 from differences import part
 from entry_points import CHAIN, as_line, restarted, runs, table_columns, without_named_rows
 from expected_rows import Taken, expected
-from hostile_rows import CASES, CLASSES, Case, Expire, Restart, Row
+from hostile_rows import CASES, CLASSES, MISSING, Case, Expire, Restart, Row
 
 # Some rows have wrong clocks, and some are in milliseconds.
 pytestmark = pytest.mark.filterwarnings("ignore::classfilter.inputs.times.OddRowsWarning")
@@ -43,8 +43,10 @@ def wanted(case: Case) -> Found:
     for rows in result.parts or ():
         estimates = b"".join(result.steps[i].estimate for i in rows)
         probs = np.frombuffer(estimates, case.fresh().probs.dtype).reshape(-1, len(CLASSES))
-        stream: Any = steps[rows[0]]
-        times = np.array([step.time for i in rows for step in [steps[i]] if isinstance(step, Row)])
+        taken: list[Any] = [steps[i] for i in rows]
+        stream, times = taken[0], np.array([row.time for row in taken])
+        predicted = np.array([row.probs != MISSING for row in taken])
+        probs = np.where(np.logical_or.accumulate(predicted)[:, None], probs, np.nan)
         state, *confirmed = core.run(core.start(), times, probs)
         for columns in (confirmed, core.finish(state)):
             events += [

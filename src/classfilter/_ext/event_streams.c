@@ -7,8 +7,9 @@ enum { UPDATE, COLUMN, CONFIRMED, STREAM, STATES, TIMES, SLOT, PROBS, BETA, AT, 
 
 const char update_events_doc[] =
     "update_stream($self, update, column, confirmed, stream, states, times, slot, probs, beta, at, /, *more)\n--\n\n"
-    "Call `update` with the arguments after `stream`; then column[slot], a state or None, takes the estimate, and the "
-    "list `confirmed` takes (stream, event) for each event that is final.";
+    "Call `update` with the arguments after `stream`; then column[slot], a state, takes the estimate, and the list "
+    "`confirmed` takes (stream, event) for each event that is final. Where column[slot] is no state, nothing is done, "
+    "and the result is NotImplemented.";
 
 static int wrong_arguments(PyObject *const *args, Py_ssize_t nargs, size_t *slot) {
     PyArrayObject *const column = (PyArrayObject *)(nargs < LEAST ? NULL : args[COLUMN]);
@@ -27,19 +28,6 @@ static int wrong_arguments(PyObject *const *args, Py_ssize_t nargs, size_t *slot
                     "update_stream() takes a function, a column of objects, a list, a name, states, times, a slot of "
                     "all of them, and what else the function takes");
     return -1;
-}
-
-/* The state of the rule after the row, and the events that are final then: (state, events). */
-static PyObject *decide(PyObject *rule, PyObject *state, PyObject *at, PyObject *estimate, start_events *start,
-                        decide_row *update) {
-    PyObject *row[3], *decided = NULL, *const begins = state == NULL || state == Py_None ? start(rule, NULL) : NULL;
-    if (state == NULL || state == Py_None) state = begins;
-    row[0] = state;
-    row[1] = at;
-    row[2] = estimate;
-    if (state != NULL) decided = update(rule, row, 3);
-    Py_XDECREF(begins);
-    return decided;
 }
 
 /* Appends (stream, event) for each event; after a failure the list is as before. */
@@ -80,13 +68,14 @@ static PyObject *call(PyObject *function, PyObject *const *args, Py_ssize_t narg
 
 /* update_stream(update, column, confirmed, stream, states, times, slot, probs, beta, at, ...): no Python code runs between the change of the
    filter's state and that of the column, so a signal's handler finds both or neither. */
-PyObject *update_events(PyObject *rule, PyObject *const *args, Py_ssize_t nargs, start_events *start,
-                        decide_row *update) {
-    PyObject *estimate, *decided = NULL;
+PyObject *update_events(PyObject *rule, PyObject *const *args, Py_ssize_t nargs, decide_row *update) {
+    PyObject *estimate, *decided = NULL, **entry;
     size_t slot = 0, size;
     char *state, *before, few[512];
     double *time, time_before;
     if (wrong_arguments(args, nargs, &slot) < 0) return NULL;
+    entry = (PyObject **)PyArray_DATA((PyArrayObject *)args[COLUMN]) + slot;
+    if (*entry == NULL || !(PyBytes_CheckExact(*entry) || PyTuple_CheckExact(*entry))) Py_RETURN_NOTIMPLEMENTED;
     size = (size_t)PyArray_STRIDE((PyArrayObject *)args[STATES], 0);
     state = (char *)PyArray_DATA((PyArrayObject *)args[STATES]) + slot * size;
     time = (double *)PyArray_DATA((PyArrayObject *)args[TIMES]) + slot;
@@ -96,8 +85,11 @@ PyObject *update_events(PyObject *rule, PyObject *const *args, Py_ssize_t nargs,
     time_before = *time;
     estimate = call(args[UPDATE], args + STATES, nargs - STATES);
     if (estimate != NULL && estimate != Py_None) {
-        PyObject **const entry = (PyObject **)PyArray_DATA((PyArrayObject *)args[COLUMN]) + slot;
-        decided = decide(rule, *entry, args[AT], estimate, start, update);
+        PyObject *row[3];
+        row[0] = *entry;
+        row[1] = args[AT];
+        row[2] = estimate;
+        decided = update(rule, row, 3);
         if (decided != NULL && confirm(args[CONFIRMED], args[STREAM], PyTuple_GetItem(decided, 1)) < 0)
             Py_CLEAR(decided);
         if (decided != NULL) {

@@ -172,7 +172,7 @@ PyObject *events_update(PyObject *object, PyObject *const *args, Py_ssize_t narg
 }
 
 static PyObject *events_stream(PyObject *object, PyObject *const *args, Py_ssize_t nargs) {
-    return ready((Core *)object) ? update_events(object, args, nargs, events_start, events_update) : NULL;
+    return ready((Core *)object) ? update_events(object, args, nargs, events_update) : NULL;
 }
 
 /* Takes all rows, in a state that grows; it needs no GIL. Returns -1 where memory is short. */

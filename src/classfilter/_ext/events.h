@@ -34,15 +34,13 @@ int divide(const EventRule *self, List *list);
 PyObject *as_columns(const List *list);
 PyObject *as_tuples(const List *list);
 
-/* One row of a state, and one row of one of many streams, by the methods `start` and `update` of a rule. */
-typedef PyObject *start_events(PyObject *rule, PyObject *nothing);
+/* One row of a state, and one row of one of many streams, by the method `update` of a rule. */
 typedef PyObject *decide_row(PyObject *rule, PyObject *const *args, Py_ssize_t nargs);
 
-start_events events_start;
+PyObject *events_start(PyObject *rule, PyObject *nothing);
 decide_row events_update;
 PyObject *after_row(const EventRule *self, PyObject *state, double time, const void *probs, List *list);
-PyObject *update_events(PyObject *rule, PyObject *const *args, Py_ssize_t nargs, start_events *start,
-                        decide_row *update);
+PyObject *update_events(PyObject *rule, PyObject *const *args, Py_ssize_t nargs, decide_row *update);
 extern const char update_events_doc[];
 
 #endif

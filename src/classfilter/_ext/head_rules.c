@@ -106,7 +106,7 @@ static PyObject *rules_update(PyObject *object, PyObject *const *args, Py_ssize_
 }
 
 static PyObject *rules_stream(PyObject *object, PyObject *const *args, Py_ssize_t nargs) {
-    return ready((Core *)object) ? update_events(object, args, nargs, rules_start, rules_update) : NULL;
+    return ready((Core *)object) ? update_events(object, args, nargs, rules_update) : NULL;
 }
 
 /* HeadRules(rules, columns): of each head a rule of the core or None, and how many columns it has. */

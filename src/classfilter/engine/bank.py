@@ -24,7 +24,8 @@ from ..support.arrays import as_plain, stable_argsort
 from ..support.types import Array, Confidence
 from ..support.validation import source_codes
 from . import store
-from .table import Columns, new_lock
+from .lock import free, new_lock
+from .table import Columns
 
 
 class Bank(Generic[FilterType]):
@@ -62,7 +63,7 @@ class Bank(Generic[FilterType]):
         self.__setstate__((fresh, start, np.tile(start, (streams, 1)), chain))
 
     def __getstate__(self) -> tuple[FilterType, Array, Array, Chain | None]:
-        with self._lock:
+        with free(self._lock):
             return self._filter, self._start, self._states.copy(), self._chain
 
     def __setstate__(self, state: tuple[FilterType, Array, Array, Chain | None]) -> None:
@@ -95,7 +96,7 @@ class Bank(Generic[FilterType]):
     def _column(self, name: str, columns: Any) -> Array:
         if not isinstance(self._filter, DirichletFilter):
             raise AttributeError(f"a bank of {type(self._filter).__name__} has no {name}")
-        with self._lock:
+        with free(self._lock):
             return self._states[:, columns].copy()
 
     def update(
@@ -139,7 +140,7 @@ class Bank(Generic[FilterType]):
         # Arguments may run anyone's code while they become arrays: that comes before the lock.
         probs, beta = self._observed(probs, beta, source, confidence)
         s, weights, times, which = self._as_batch(probs, beta, dt, rows)
-        with self._lock:
+        with free(self._lock):
             states = self._states
             out = self._check_batch(len(states), s, weights, times, which)
             stream_rows = StreamRows(s, weights, times, None, None, which)
@@ -257,7 +258,7 @@ class Bank(Generic[FilterType]):
                 f"rows has shape {streams.shape} and type {streams.dtype}; it must be the stream "
                 f"number of each of the {len(s)} observations"
             )
-        with self._lock:
+        with free(self._lock):
             out = self._check_batch(len(s), s, weights, times, None)
             outside = (streams < 0) | (streams >= len(self))
             if outside.any():
@@ -274,7 +275,7 @@ class Bank(Generic[FilterType]):
 
     def filter(self, stream: int) -> FilterType:
         """Return a new filter in the state of one stream."""
-        with self._lock:
+        with free(self._lock):
             filter_, state = (
                 self._filter.copy(),
                 unpack_state(self._filter, self._states[stream].copy()),
@@ -285,7 +286,7 @@ class Bank(Generic[FilterType]):
     def reset(self, rows: ArrayLike | None = None) -> None:
         """Return all streams, or some, to the state before any data."""
         which = None if rows is None else _core.as_streams(rows)
-        with self._lock:
+        with free(self._lock):
             if which is not None:
                 _core.check_streams(which, len(self))
             self._states[slice(None) if which is None else which] = self._start
@@ -294,7 +295,7 @@ class Bank(Generic[FilterType]):
         """Add new streams at the end; return their numbers."""
         if streams < 0:
             raise ValueError(f"streams is {streams}; it must not be negative")
-        with self._lock:
+        with free(self._lock):
             first = len(self)
             self._states = np.concatenate([self._states, np.tile(self._start, (streams, 1))])
             return range(first, len(self))
@@ -302,13 +303,13 @@ class Bank(Generic[FilterType]):
     def drop(self, rows: ArrayLike) -> None:
         """Remove streams; the numbers of those after them decrease."""
         which = _core.as_streams(rows)
-        with self._lock:
+        with free(self._lock):
             _core.check_streams(which, len(self))
             self._states = np.delete(self._states, which, axis=0)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write all states to one file, complete or not at all; `load` reads it."""
-        with self._lock:
+        with free(self._lock):
             states = self._states.copy()
         times = np.full((3, len(states)), np.nan)
         objects = np.full((3, len(states)), None, object)
@@ -330,6 +331,6 @@ class Bank(Generic[FilterType]):
                 f"it has states of shape {states.shape}; a stream of the bank has "
                 f"{len(self._start)} numbers, shape (N, {len(self._start)})"
             )
-        with self._lock:
+        with free(self._lock):
             self._runner.check_states(states)
             self._states = states

@@ -26,7 +26,7 @@ from ..support.types import Array, Bools, Floats, Ints
 from .calls import Calls, calls_after
 from .lag import GroupedRows, LagStage
 from .packed import StreamRow
-from .stages import Confirmed, Rule, RuleStage, Stages
+from .stages import Confirmed, Rule, RuleStage, Stages, first_predictions
 from .table import StreamTable, check_name
 
 UpdateStream = Callable[..., "Array | None"]
@@ -180,7 +180,7 @@ class Engine:
             fresh = chain.filter()
             self.runner, start = StreamRunner(fresh), pack_state(fresh.state, fresh.probs.dtype)
         held = None if smoother is None else LagStage(check_smoother(smoother.filter()), lag)
-        rules = None if rule is None else RuleStage(rule, heads, dtype)
+        rules = None if rule is None else RuleStage(rule, heads, dtype, settings is not None)
         self.stages = Stages(held, rules, heads, dtype)
         self._heads = heads
         self.table = StreamTable(start, self.stages, **limits)
@@ -226,12 +226,13 @@ class Engine:
             estimates, after = self._filtered(groups, slots, observed)
         columns, final, complete = dict[str, Array](), list[tuple[Any, Confirmed]](), None
         if self.stages:
-            columns, final, complete = self._later(rows, groups, slots, ends, estimates, to_smooth)
+            seen = to_smooth or observed or (rows.probs, np.ones(len(rows)))
+            columns, final, complete = self._later(rows, groups, slots, ends, estimates, seen)
         if self._policy is not None and observed is not None:
             before = [None if slot < 0 else table.columns.extra[slot] for slot in slots.tolist()]
-            seen = self._heads.for_filter(observed[0])
+            predictions = self._heads.for_filter(observed[0])
             columns["extra"] = calls_after(
-                before, self.new_calls, rows, seen,
+                before, self.new_calls, rows, predictions,
                 estimates=estimates, dt=groups.dt, begins=groups.begins,
             )[groups.stream]  # fmt: skip
         self._commit(rows, groups, slots, ends, after, columns, final, look)
@@ -257,21 +258,13 @@ class Engine:
             check_name(name)
         if look is not None and moving:
             look(rows.time[groups.order[groups.first[begins]]], moving)
-        new = dict(zip(moving, table.reserve(len(moving)), strict=True))
-        known = slots >= 0
-        try:
-            if new:
-                pairs_of = zip(names, slots.tolist(), strict=True)
-                slots = np.array([new.get(name, slot) for name, slot in pairs_of])
-            stays = groups.last & ~ends[groups.stream]
-            last_row = groups.order[np.append(groups.first[1:], len(groups.order))[stays] - 1]
-            where, times = slots[groups.stream[stays]], rows.time[last_row]
-            kept = {name: column[stays] for name, column in columns.items()}
-            table.commit(where, states[stays], times, kept, new, final)
-        except BaseException:
-            table.release_unnamed(new)
-            raise
-        for i in np.flatnonzero(ends & known).tolist():
+        stays = groups.last & ~ends[groups.stream]
+        last_row = groups.order[np.append(groups.first[1:], len(groups.order))[stays] - 1]
+        stream = groups.stream[stays]
+        new = [names[i] for i in stream[slots[stream] < 0].tolist()]
+        kept = {name: column[stays] for name, column in columns.items()}
+        table.commit(slots[stream], new, states[stays], rows.time[last_row], kept, final)
+        for i in np.flatnonzero(ends & (slots >= 0)).tolist():
             table.discard(names[i])
 
     def _grouped(self, rows: Rows, slots: Ints) -> Groups:
@@ -328,21 +321,22 @@ class Engine:
         slots: Ints,
         ends: Bools,
         estimates: Array,
-        to_smooth: tuple[Array, Floats] | None,
+        seen: tuple[Array, Floats],
     ) -> tuple[dict[str, Array], list[tuple[Any, Confirmed]], GroupedRows]:
-        """Run the stages after the filter over the groups.
+        """Run the stages after the filter over the groups; `seen` are predictions and weights.
 
         Return the columns of the table after each group, the final events, and the complete rows.
         """
         table, names, order = self.table, rows.streams, groups.order
-        probs, weight = (estimates, np.empty(0)) if to_smooth is None else to_smooth
+        probs, weight = seen[0][order], seen[1][order]
+        first_seen = first_predictions(rows.time[order], probs, weight, groups.first)
         of_groups = GroupedRows(
             stream=np.repeat(np.arange(len(groups.first)), groups.counts),
             number=self._numbered + order,
             time=rows.time[order],
             dt=groups.dt[order],
-            probs=probs[order],
-            weight=weight[order] if weight.size else weight,
+            probs=estimates[order] if self.stages.lag is None else probs,
+            weight=weight,
         )
         first = np.diff(groups.stream, prepend=-1) != 0
         begins_anew = first & ~groups.goes_on & (slots[groups.stream] >= 0)
@@ -352,7 +346,7 @@ class Engine:
         known = zip(slots[groups.stream].tolist(), groups.goes_on.tolist(), strict=True)
         before = [table.later(slot) if goes_on else self.stages.start() for slot, goes_on in known]
         over = ~groups.last | ends[groups.stream]
-        after, complete, events = self.stages.run(before, of_groups, over)
+        after, complete, events = self.stages.run(before, of_groups, over, first_seen)
         for i, own in zip(groups.stream.tolist(), events, strict=True):
             final += [(names[i], event) for event in own]
         held = as_column([state.held for state in after])
@@ -362,9 +356,10 @@ class Engine:
         """End streams, or all: their last events are confirmed; return their last smoothed rows."""
         table = self.table
         names = list(table.slots if streams is None else streams)
-        rows, _ = self.stages.finish([table.later(table.slots[name]) for name in names])
-        for name in names:
-            table.forget(name)
+        rows, events = self.stages.finish([table.later(table.slots[name]) for name in names])
+        for name, own in zip(names, events, strict=True):
+            table.confirmed += [(name, event) for event in own]
+            table.discard(name)
         return rows
 
     # ---- one row ----
@@ -379,51 +374,47 @@ class Engine:
         self,
         update: UpdateStream,
         stream: Hashable,
-        slot: int,
         at: float,
         observed: tuple[Any, Any],
         smoothed: tuple[Any, Any] | None = None,
         source: str = "",
     ) -> Array:
-        """Take one row at the slot that `table.place` found: filter, policy and events, or none.
+        """Take one row: filter, policy and events, or nothing. It equals `take` of one row.
 
         `observed` are the prediction as the filter gets it and its weight, `smoothed` those for the
-        smoother. It equals `take` of one row.
+        smoother.
         """
-        table = self.table
-        old = table.slots.get(stream)
-        begins, place = old != slot, np.array([slot])
-        new = {stream: slot} if begins else {}
-        try:
-            columns = table.columns
-            state, time = columns.states[place], columns.times[place]
-            dt = 0.0 if begins else at - float(time[0])
-            estimate = update(state, time, 0, *observed, at, None)
-            if estimate is None:
-                raise table.time_error(stream, slot, at)
-            kept, final = dict[str, Array](), list[tuple[Any, Confirmed]]()
-            if self._policy is not None:
-                calls = self.new_calls() if begins else columns.extra[slot].copy()
-                calls.note(source, at, observed[0], estimate, dt)
-                kept["extra"] = as_column([calls])
-            if self.stages:
-                if begins and old is not None:
-                    final += table.last_events(stream)
-                before = self.stages.start() if begins else table.later(slot)
-                after, events = self.stages.update(before, at, estimate, smoothed, dt)
-                kept |= {"held": as_column([after.held]), "events": as_column([after.rule])}
-                final += [(stream, event) for event in events]
-            table.commit(place, state, time, kept, new, final)
-        except BaseException:
-            table.release_unnamed(new)
-            raise
-        table.note(stream, slot, at)
+        table, begins = self.table, self.table.begins(stream, at)
+        slot, columns = table.slots.get(stream, -1), table.columns
+        state, time, dt = table.start[None].copy(), np.array([np.nan]), 0.0
+        if not begins:
+            state, time = columns.states[[slot]], columns.times[[slot]]
+            dt = at - float(time[0])
+        estimate = update(state, time, 0, *observed, at, None)
+        if estimate is None:
+            raise table.time_error(stream, slot, at)
+        kept, final = dict[str, Array](), list[tuple[Any, Confirmed]]()
+        if self._policy is not None:
+            calls = self.new_calls() if begins else columns.extra[slot].copy()
+            calls.note(source, at, observed[0], estimate, dt)
+            kept["extra"] = as_column([calls])
+        if self.stages:
+            if begins and slot >= 0:
+                final += table.last_events(stream)
+            before = self.stages.start() if begins else table.later(slot)
+            after, events = self.stages.update(before, at, estimate, smoothed or observed, dt)
+            kept |= {"held": as_column([after.held]), "events": as_column([after.rule])}
+            final += [(stream, event) for event in events]
+        new = [stream] if slot < 0 else []
+        table.commit(np.array([slot]), new, state, time, kept, final)
+        if table.drops:
+            table.touch(stream, table.slots[stream], at)
         return estimate
 
     def current(self, slot: int) -> Any:
         """Return the event that a stream ends with at present, or those of several labels."""
         state, rule = self.table.columns.events[slot], self.stages.rule
-        return None if state is None or rule is None else rule.core.current(state)
+        return None if state is None or rule is None else rule.current(state)
 
     def pop(self) -> list[tuple[Any, Confirmed]]:
         """Return the events that were confirmed since the last call, with their streams."""
@@ -437,7 +428,7 @@ class Engine:
     def put(self, stream: Hashable, row: StreamRow) -> None:
         """Take a stream that a store of rows has."""
         table, later = self.table, self.stages.unpack(row.later)
-        slot = table.slots[stream] = table.reserve(1)[0]
+        slot = table.add(stream)
         columns = table.columns
         columns.states[slot], columns.times[slot] = row.numbers, row.time
         columns.extra[slot], columns.held[slot], columns.events[slot] = row.ties, *later

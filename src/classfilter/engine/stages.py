@@ -11,7 +11,7 @@ import numpy as np
 
 from ..events import EventRule, ThresholdRule
 from ..inputs import Heads
-from ..support.types import Array, Bools
+from ..support.types import Array, Bools, Floats, Ints
 from .lag import GroupedRows, HeldRows, LagStage
 
 Confirmed = tuple[int, float, float, float, bool]
@@ -26,7 +26,9 @@ class Stage(Protocol):
     def start(self) -> Any:
         """Return the state of a new stream."""
 
-    def run(self, states: Sequence[Any], rows: GroupedRows, over: Bools) -> tuple[list[Any], Any]:
+    def run(
+        self, states: Sequence[Any], rows: GroupedRows, over: Bools, *more: Any
+    ) -> tuple[list[Any], Any]:
         """Take rows of streams: the states after them, and what comes out.
 
         The streams that are `over` have no later rows.
@@ -39,8 +41,26 @@ class Stage(Protocol):
         """Return the state that bytes begin with, checked, and the bytes after it."""
 
 
+class Waiting(NamedTuple):
+    """The state of a rule until each head of the stream has had a prediction.
+
+    Attributes
+    ----------
+    state : object
+        That of the rule's core.
+    first : tuple of float
+        The time of each head's first prediction; NaN while there is none.
+    """
+
+    state: Any
+    first: tuple[float, ...]
+
+
 class RuleStage:
     """Decides events, by a rule of the core or, at the end of a stream, by a `ThresholdRule`.
+
+    Before the first prediction of a stream nothing is known of it: the estimate is only where the
+    filter starts. The rule gets NaN for these rows, so that no event is found there.
 
     Parameters
     ----------
@@ -49,44 +69,102 @@ class RuleStage:
         What the columns of the probabilities are.
     dtype : dtype
         That of the probabilities.
+    waits : bool, default True
+        Whether the rows are estimates of a filter; others are taken as they are.
     """
 
-    def __init__(self, rule: Rule, heads: Heads, dtype: Any) -> None:
+    def __init__(self, rule: Rule, heads: Heads, dtype: Any, waits: bool = True) -> None:
         self.core: Any = rule.compiled(heads, dtype)
-        self._start = self.core.start()
+        self._fresh = self.core.start()
+        self._count = len(heads.names)
+        self._head_of_column = np.repeat(range(self._count), [len(x) for x in heads.columns])
+        self._start = Waiting(self._fresh, (np.nan,) * self._count) if waits else self._fresh
+        self.update_stream: Any = getattr(self.core, "update_stream", None)
+        """Of the core, for a stream that waits for no prediction; it equals `run` of one row."""
 
     def start(self) -> Any:
         """Return the state of a new stream."""
         return self._start
 
     def run(
-        self, states: Sequence[Any], rows: GroupedRows, over: Bools
+        self, states: Sequence[Any], rows: GroupedRows, over: Bools, first: Floats
     ) -> tuple[list[Any], list[list[Confirmed]]]:
-        """Take rows of streams: the states after them, and the events of each that are final."""
+        """Take rows of streams: the states after them, and the events of each that are final.
+
+        `first` are the times of the first prediction of each stream and head that came by now since
+        the call before, (N, H); NaN where there is none.
+        """
+        states, probs, first = self._without_early_rows(states, rows, first)
         cuts = np.searchsorted(rows.stream, np.arange(len(states) + 1)).tolist()
         after, events = [], []
         for i, (state, ends) in enumerate(zip(states, over.tolist(), strict=True)):
             part, final = slice(cuts[i], cuts[i + 1]), []
             if cuts[i] < cuts[i + 1]:
-                state, *columns = self.core.run(state, rows.time[part], rows.probs[part])
+                state, *columns = self.core.run(state, rows.time[part], probs[part])
                 final = _listed(columns)
             if ends:
                 final += _listed(self.core.finish(state))
-            after.append(state)
+            last = rows.time[cuts[i + 1] - 1] if cuts[i] < cuts[i + 1] else -np.inf
+            waits = first is not None and not (first[i] <= last).all()
+            after.append(Waiting(state, tuple(first[i].tolist())) if waits else state)
             events.append(final)
         return after, events
 
+    def _without_early_rows(
+        self, states: Sequence[Any], rows: GroupedRows, first: Floats
+    ) -> tuple[list[Any], Array, Any]:
+        """Return the states of the core, the rows with NaN before the first prediction, and when.
+
+        The last is None where no stream waits for a prediction.
+        """
+        cores = [state.state if isinstance(state, Waiting) else state for state in states]
+        waiting = [i for i, state in enumerate(states) if isinstance(state, Waiting)]
+        if not waiting:
+            return cores, rows.probs, None
+        since = np.full((len(states), self._count), -np.inf)
+        for i in waiting:
+            since[i] = states[i].first
+        since = np.where(np.isnan(since), first, since)
+        early = ~(rows.time[:, None] >= since[rows.stream])
+        if not early.any():
+            return cores, rows.probs, since
+        probs = rows.probs.copy()
+        probs[early[:, self._head_of_column]] = np.nan
+        return cores, probs, since
+
+    def current(self, state: Any) -> Any:
+        """Return the event that a stream ends with at present, or those of several labels."""
+        return self.core.current(state.state if isinstance(state, Waiting) else state)
+
     def pack(self, state: Any) -> bytes:
-        """Return the state of a stream as bytes; those of heads after their lengths."""
+        """Return the state of a stream as bytes.
+
+        First comes for each head the time of its first prediction, -inf where it does not matter
+        any more; the states of several heads come after their lengths.
+        """
+        first = (-np.inf,) * self._count
+        if isinstance(state, Waiting):
+            state, first = state
+        times = struct.pack(f"<{self._count}d", *first)
         if isinstance(state, bytes):
-            return state
-        return struct.pack(f"<{len(state)}I", *map(len, state)) + b"".join(state)
+            return times + state
+        return times + struct.pack(f"<{len(state)}I", *map(len, state)) + b"".join(state)
 
     def unpack(self, data: bytes) -> tuple[Any, bytes]:
         """Return the state that bytes are, checked."""
+        times = np.frombuffer(data[: 8 * self._count], "<f8")
+        if len(times) < self._count or (times == np.inf).any():
+            raise ValueError("the state of its events has no time of the first prediction")
+        state = self._unpacked(data[8 * self._count :])
+        self.core.check(state)
+        if not (times == -np.inf).all():
+            state = Waiting(state, tuple(times.tolist()))
+        return state, b""
+
+    def _unpacked(self, data: bytes) -> Any:
         state: Any = data
-        if not isinstance(self._start, bytes):
-            count = len(self._start)
+        if not isinstance(self._fresh, bytes):
+            count = len(self._fresh)
             if len(data) < 4 * count:
                 raise ValueError("the state of its events is cut off")
             sizes = struct.unpack_from(f"<{count}I", data)
@@ -94,8 +172,20 @@ class RuleStage:
             if ends[-1] != len(data):
                 raise ValueError("the state of its events is damaged")
             state = tuple(data[first:end] for first, end in pairwise(ends))
-        self.core.check(state)
-        return state, b""
+        return state
+
+
+def first_predictions(time: Floats, probs: Array, weight: Floats, first: Ints) -> Floats:
+    """Return when the rows of each group and head have the first prediction, (G, H); NaN for never.
+
+    The groups begin at the rows `first`; `probs` are (T, H, K), `weight` (T,) or (T, H).
+    """
+    weights = weight[:, None] if weight.ndim == 1 else weight
+    known = ~np.isnan(probs[..., 0]) & (weights > 0)
+    times = np.where(known, time[:, None], np.inf)
+    if len(first):
+        times = np.minimum.reduceat(times, first, axis=0)
+    return np.where(np.isinf(times), np.nan, times)
 
 
 def _listed(columns: Sequence[Array]) -> list[Confirmed]:
@@ -146,11 +236,11 @@ class Stages:
         return Later(held, None if self.rule is None else self.rule.start())
 
     def run(
-        self, states: Sequence[Later], rows: GroupedRows, over: Bools
+        self, states: Sequence[Later], rows: GroupedRows, over: Bools, first: Floats
     ) -> tuple[list[Later], GroupedRows, list[list[Confirmed]]]:
         """Take rows of streams: what is known then, the complete rows, and the final events.
 
-        The streams that are `over` have no later rows.
+        The streams that are `over` have no later rows; `first` is as in `RuleStage.run`.
         """
         held: list[Any] = [state.held for state in states]
         rules: list[Any] = [state.rule for state in states]
@@ -159,7 +249,7 @@ class Stages:
             held, rows = self.lag.run(held, rows, over)
             rows = rows._replace(probs=self._shown(rows.probs))
         if self.rule is not None:
-            rules, events = self.rule.run(rules, rows, over)
+            rules, events = self.rule.run(rules, rows, over, first)
         return [Later(*both) for both in zip(held, rules, strict=True)], rows, events
 
     def finish(self, states: Sequence[Later]) -> tuple[GroupedRows, list[list[Confirmed]]]:
@@ -167,27 +257,42 @@ class Stages:
         none, times = np.empty(0, np.intp), np.empty(0)
         shape = (0, 1, 1) if self.lag is None else self.lag.shape
         rows = GroupedRows(none, none, times, times, np.empty(shape), times)
-        _, rows, events = self.run(states, rows, np.ones(len(states), bool))
+        first = np.full((len(states), len(self._heads.names)), np.nan)
+        _, rows, events = self.run(states, rows, np.ones(len(states), bool), first)
         return rows, events
 
     def update(
-        self, state: Later, time: float, estimate: Array, smoothed: Any, dt: float
+        self, state: Later, time: float, estimate: Array, seen: tuple[Any, Any], dt: float
     ) -> tuple[Later, Iterable[Confirmed]]:
         """Take one row: what is known then, and the final events. It equals `run` of one row.
 
-        `smoothed` are the prediction as the smoother gets it, and its weight.
+        `seen` are the prediction as the smoother gets it or, without one, the filter; and its
+        weight.
         """
         assert self.rule is not None
         held, rule = state
+        probs, weight = seen
+        if isinstance(rule, Waiting):
+            return self._update_waiting(state, time, estimate, self.of_heads(probs), weight, dt)
         if self.lag is None or held is None:
             rule, events = self.rule.core.update(rule, time, estimate)
             return Later(None, rule), events
-        probs, weight = smoothed
         held, times, P = self.lag.update(held, time, self.of_heads(probs), weight, dt)
         if not len(times):
             return Later(held, rule), ()
         rule, *columns = self.rule.core.run(rule, times, self._shown(P))
         return Later(held, rule), zip(*(column.tolist() for column in columns), strict=True)
+
+    def _update_waiting(
+        self, state: Later, time: float, estimate: Array, row: Array, weight: Any, dt: float
+    ) -> tuple[Later, Iterable[Confirmed]]:
+        """Take one row of a stream of which a head may have had no prediction."""
+        place, weights = np.zeros(1, np.intp), np.asarray(weight, np.float64)[None]
+        probs = estimate if self.lag is None else row
+        rows = GroupedRows(place, place, np.array([time]), np.array([dt]), probs[None], weights)
+        first = first_predictions(rows.time, row[None], weights, place)
+        [after], _, [events] = self.run([state], rows, np.zeros(1, bool), first)
+        return after, events
 
     def of_heads(self, probs: Any) -> Array:
         """Return a prediction as the filter gets it as that of heads, (H, K)."""

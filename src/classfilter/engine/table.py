@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 import math
-import os
 import sys
 from collections import OrderedDict
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from itertools import repeat
-from threading import RLock, local
 from typing import Any, NamedTuple
-from weakref import WeakSet
 
 import numpy as np
 
@@ -18,37 +16,10 @@ from .. import _core
 from ..errors import ArgumentError, RowError
 from ..inputs import positive_duration
 from ..support.types import Array, Duration, Floats, Ints
+from .lock import new_lock
 from .stages import Confirmed, Later, Stages
 
-_LOCKS: WeakSet[Any] = WeakSet()
-_HELD = local()
-
-
-def new_lock() -> Any:
-    """Return a lock that the same thread can take again, and that a forked child finds free."""
-    lock = RLock()  # a signal's handler may use what it guards, too
-    _LOCKS.add(lock)
-    return lock
-
-
-def _before_fork() -> None:
-    """Wait for all locks: what they guard is whole in the child, and no other thread has one."""
-    _HELD.locks = list(_LOCKS)
-    for lock in _HELD.locks:
-        lock.acquire()
-
-
-def _after_fork() -> None:
-    for lock in _HELD.locks:
-        lock.release()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(
-        before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork
-    )
-
-
+LOG = logging.getLogger("classfilter")
 SPARE = 64
 """So many streams at least are made room for at once."""
 WITNESSES = 3
@@ -106,10 +77,8 @@ class StreamTable:
     counts only when three streams agree on it, or all, where there are fewer: neither one wrong
     clock nor two drop a stream, or keep others from expiring.
 
-    A row takes two steps: `place` finds its slot, or refuses its time and changes nothing; the
-    caller writes state and time there, in one step; `note` then gives the slot its name, and looks
-    what has expired. If a signal's handler raises anywhere between, each stream is as before a
-    whole row, or as after it.
+    `begins` looks at the time of a row, or rejects it; `commit` writes what is known after rows,
+    all of it or nothing; `touch` then lets the clock go on, and `drop_old` looks what has expired.
 
     Parameters
     ----------
@@ -132,7 +101,7 @@ class StreamTable:
     columns : Columns
         By slot. All are replaced at once where there is no more room.
     lock : RLock
-        For what takes several steps.
+        For what takes several steps; see `free`.
     clock : float
         The clock of all streams; NaN before the first row.
     none_expire_until : float
@@ -193,23 +162,23 @@ class StreamTable:
         """Return the slot of each stream, -1 where there is none."""
         return np.fromiter(map(self.slots.get, streams, repeat(-1)), np.intp)
 
-    def place(self, stream: Hashable, at: float) -> int:
-        """Return the slot of a row; a free one, if it begins a stream, or begins one anew."""
+    def begins(self, stream: Hashable, at: float) -> bool:
+        """Return whether a row begins its stream, or begins it anew; raise if its time is wrong."""
         slot = self.slots.get(stream)
         if slot is None:
             if not math.isfinite(at):
                 raise RowError("time", at, rule="it must be finite")
             check_name(stream)
-            return self.reserve(1)[0]
+            return True
         last = self.columns.times.item(slot)
         gap = at - last
         if 0 <= gap <= self.longest_gap:
-            return slot
+            return False
         if not 0 <= gap < math.inf:
             raise self.time_error(stream, slot, at)
         if self.max_jump is not None and gap > self.max_jump and not self.confirms(stream, at):
             raise self.jump_error(stream, last, at)
-        return self.reserve(1)[0] if gap > self.span else slot
+        return gap > self.span
 
     def confirms(self, stream: Hashable, at: float) -> bool:
         """Return whether the stream's row before was refused for a time such as this one."""
@@ -243,8 +212,14 @@ class StreamTable:
             remedy="give the rows of a stream in order of time",
         )
 
-    def reserve(self, count: int) -> list[int]:
-        """Return free slots with the state of new streams; `note` or `release` must get them."""
+    def add(self, stream: Hashable) -> int:
+        """Return the slot of a new stream."""
+        [slot] = self._reserve(1)
+        self.slots[stream] = slot
+        return slot
+
+    def _reserve(self, count: int) -> list[int]:
+        """Return free slots, with the state of new streams."""
         missing = count - len(self._free)
         if missing > 0:
             old = self.columns
@@ -254,66 +229,39 @@ class StreamTable:
             self._free = [*range(last - 1, first - 1, -1), *self._free]
         return [self._free.pop() for _ in range(count)]
 
-    def release(self, slots: Iterable[int]) -> None:
-        """Take slots back that no stream has."""
-        for slot in slots:
-            states, times, seen, jumps, extra, held, events = self.columns
-            states[slot] = self.start
-            times[slot] = seen[slot] = jumps[slot] = np.nan
-            extra[slot] = held[slot] = events[slot] = None
-            self._free.append(slot)
-
     def commit(
         self,
         slots: Ints,
+        new: Sequence[Any],
         states: Array,
         times: Floats,
         kept: Mapping[str, Array],
-        moved: Mapping[Any, int],
         confirmed: Iterable[tuple[Any, Confirmed]] = (),
     ) -> None:
         """Write what is known of streams after their rows: all of it, or nothing.
 
-        `kept` are more columns, by their names. `moved` are the streams that begin, or begin anew,
-        each with one of the slots. `confirmed` are the events that are final with these rows.
+        `slots` are -1 for the streams that are `new`. `kept` are more columns, by their names, and
+        `confirmed` the events that are final with these rows.
         """
+        slots, added = slots.copy(), dict(zip(new, self._reserve(len(new)), strict=True))
+        slots[slots < 0] = [*added.values()]
         columns, count = self.columns, len(self.confirmed)
         before = [column[slots] for column in columns]
-        old = {name: self.slots.get(name) for name in moved}
         try:
             _core.commit(columns.states, columns.times, slots, states, times)
             for name, values in kept.items():
                 getattr(columns, name)[slots] = values
             columns.jumps[slots] = np.nan
-            self.slots.update(moved)
+            self.slots.update(added)
             self.confirmed += confirmed
         except BaseException:
             del self.confirmed[count:]
-            for name, slot in old.items():
-                if slot is None:
-                    self.slots.pop(name, None)
-                else:
-                    self.slots[name] = slot
+            for name in added:
+                self.slots.pop(name, None)
             for column, values in zip(columns, before, strict=True):
                 column[slots] = values
+            self._free += added.values()
             raise
-        self.release([slot for slot in old.values() if slot is not None])
-
-    def release_unnamed(self, slots: Mapping[Any, int]) -> None:
-        """Take slots back, each with the stream that was to have it, unless that has got it."""
-        self.release([slot for name, slot in slots.items() if self.slots.get(name) != slot])
-
-    def note(self, stream: Hashable, slot: int, at: float) -> None:
-        """Note that the row of a slot was taken: the slot has its name, and the clock goes on."""
-        old = self.slots.get(stream)
-        if old != slot:
-            self.slots[stream] = slot
-            if old is not None:
-                self.release([old])
-        if self.max_jump is not None:
-            self.columns.jumps[slot] = np.nan
-        if self.drops:
-            self.touch(stream, slot, at)
 
     def touch(self, stream: Hashable, slot: int, at: float) -> None:
         """Note that a stream had a row: it is the last one to go now, and the clock goes on."""
@@ -409,23 +357,37 @@ class StreamTable:
         # Without a call in between: a signal's handler finds the stream, or its last events.
         del self.slots[stream]
         self.confirmed += last
-        self.release([slot])
+        self._release(slot)
+
+    def discard(self, stream: Hashable) -> None:
+        """Forget a stream whose last events are confirmed already."""
+        self._release(self.slots.pop(stream))
+
+    def _release(self, slot: int) -> None:
+        """Take a slot back that no stream has."""
+        for column, value in zip(self.columns, self._empty(1), strict=True):
+            column[slot] = value[0]
+        self._free.append(slot)
 
     def later(self, slot: int) -> Later:
         """Return what the stages after the filter know of the stream in a slot."""
         return Later(self.columns.held[slot], self.columns.events[slot])
 
     def last_events(self, stream: Hashable) -> list[tuple[Any, Confirmed]]:
-        """Return the events of a stream that are final if it is over."""
+        """Return the events of a stream that are final if it is over.
+
+        A rule that fails loses them, and says so in the log: the rows of other streams, which may
+        be what makes this one expire, must not fail with it.
+        """
         later = self.later(self.slots[stream])
         if later.rule is None:
             return []
-        _, [events] = self._stages.finish([later])
+        try:
+            _, [events] = self._stages.finish([later])
+        except ValueError as error:
+            LOG.error("stream %r ends without its last events: %s", stream, error)
+            return []
         return [(stream, event) for event in events]
-
-    def discard(self, stream: Hashable) -> None:
-        """Forget a stream whose last events are confirmed already."""
-        self.release([self.slots.pop(stream)])
 
     def rename(self, old: Hashable, new: Hashable) -> None:
         """Give the slot of a stream, and its events, another name, or raise and change nothing."""

@@ -142,7 +142,7 @@ def filter_to(
     unread = file.parts(whole=form.sort or lag is None)
     as_text = file.source.is_csv and kind_of(suffix)[0] in TEXT
     done, notice = 0, None
-    streams: set[Any] = set()
+    streams, predicted = set[Any](), set[Any]()
     sources: set[str] = set()
 
     def read() -> tuple[pl.DataFrame, Rows] | None:
@@ -175,6 +175,7 @@ def filter_to(
                 notice = notice or interleaved(rows)
                 done += len(df)
                 streams.update(rows.streams)
+                predicted.update(_predicted(rows))
                 sources.update(rows.sources)
                 if progress is not None:
                     progress(done)
@@ -206,6 +207,7 @@ def filter_to(
         raise ValueError(f"{file.source.name} cannot be filtered: {reason}") from error
     scale.warn()  # in the thread of the caller; the results come from another
     warn_of(notice)
+    warn_of(_silent(streams, predicted))
     warn_of_channels(chain, sources)
     return Filtered(done, len(streams))
 
@@ -446,6 +448,24 @@ def _looked_at(rows: Rows, chain: Chain, results: bool) -> Iterator[Rows]:
     scale.see(rows.time, rows.stream, rows.time_kind.is_number)
     scale.warn()
     warn_of_channels(chain, rows.sources if len(rows.time) else ())
+    if results:
+        warn_of(_silent(rows.streams, _predicted(rows)))
+
+
+def _predicted(rows: Rows) -> set[Any]:
+    """Return the streams that have a prediction."""
+    return {rows.streams[i] for i in np.unique(rows.stream[rows.observed()])}
+
+
+def _silent(streams: Collection[Any], predicted: Collection[Any]) -> ArgumentError | None:
+    """Return what to say of streams that have no prediction at all."""
+    silent = [name for name in streams if name not in predicted]
+    if not silent:
+        return None
+    others = f" and {len(silent) - 1} others" if silent[1:] else ""
+    problem = "has no prediction" if len(streams) == 1 else f"has no prediction of {{}}{others}"
+    rule = "the results are the estimate that the filter starts with"
+    return ArgumentError("the table", silent[0], problem, rule, "leave these rows out")
 
 
 def format_for(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Iterable, Sequence
 from os import PathLike, fspath
-from threading import Lock
+from threading import RLock
 from typing import Any, Self
 
 import numpy as np
@@ -37,6 +37,7 @@ from . import store
 from .engine import Engine, update_stream_of
 from .health import Health, SourceCounts, classes_before, classes_of
 from .lag import checked_lag
+from .lock import free, in_a_call
 from .table import JumpError
 
 
@@ -135,6 +136,7 @@ class Tracker:
 
     Each row (stream, time, source, prediction) gives the estimate of its stream. It equals a filter
     for each stream, to the bit. Several threads may use one tracker: a lock lets one in at a time.
+    A signal's handler that interrupts a call of its own thread gets a RuntimeError.
 
     Parameters
     ----------
@@ -227,6 +229,7 @@ class Tracker:
         self._reader: Filter = chain.filter()
         self._table = self._engine.table
         self._slots, self._lock = self._table.slots, self._table.lock
+        self._is_locked = self._lock._is_owned  # by this thread
         self._watches_times, self._drops = self._table.watches_times, self._table.drops
         self._counts = SourceCounts(chain)
         self._known: dict[str, tuple[str, float, Any, int]] = {}
@@ -234,8 +237,8 @@ class Tracker:
         # One call into C takes a row and decides its events, unless more stages take it.
         self._whole = chain.policy is None and lag is None
         rules = self._engine.stages.rule
-        self._rule = None if rules is None else rules.core
-        self._saving = Lock()
+        self._rule = rules
+        self._saving = RLock()
 
     def update(
         self,
@@ -277,45 +280,41 @@ class Tracker:
             certain = logarithms is not None
             probs = head_prediction(probs, self._heads, confidence, certain=certain)
         table = self._table
+        if self._is_locked():
+            raise in_a_call()
         with self._lock:
             slot = self._slots.get(stream)
-            if slot is None or (
-                self._watches_times
-                and not 0 <= at - table.columns.times.item(slot) <= table.longest_gap
+            if (
+                slot is None
+                or not self._whole
+                or (
+                    self._watches_times
+                    and not 0 <= at - table.columns.times.item(slot) <= table.longest_gap
+                )
             ):
-                place = self._place(stream, time, at, probs)
-            else:
-                place = slot
-            if not self._whole or (place != slot and slot is not None):
-                row = source, given, confidence
-                return self._update_in_stages(stream, place, at, source, probs, row)
+                return self._take_one(stream, time, at, source, probs, given, confidence)
             columns = table.columns
-            try:
-                if self._rule is None:
-                    estimate = self._update_stream(
-                        columns[0], columns[1], place, probs, beta, at, logarithms,
-                        self._counts.numbers, number,
-                    )  # fmt: skip
-                else:
-                    estimate = self._rule.update_stream(
-                        self._update_stream, columns[6], table.confirmed, stream,
-                        columns[0], columns[1], place, probs, beta, at, logarithms,
-                        self._counts.numbers, number,
-                    )  # fmt: skip
-            except BaseException:
-                if place != slot:
-                    table.release([place])
-                raise
+            if self._rule is None:
+                estimate = self._update_stream(
+                    columns[0], columns[1], slot, probs, beta, at, logarithms,
+                    self._counts.numbers, number,
+                )  # fmt: skip
+            else:
+                estimate = self._rule.update_stream(
+                    self._update_stream, columns[6], table.confirmed, stream,
+                    columns[0], columns[1], slot, probs, beta, at, logarithms,
+                    self._counts.numbers, number,
+                )  # fmt: skip
             if estimate is None:
-                raise table.time_error(stream, place, at)
-            if place != slot or table.max_jump is not None:
-                table.note(stream, place, at)
-            elif self._drops:
-                table.touch(stream, place, at)
-            if self._drops and (
-                table.clock > table.none_expire_until or len(self._slots) > table.most
-            ):
-                table.drop_old()
+                raise table.time_error(stream, slot, at)
+            if estimate is NotImplemented:  # the stream waits for its first prediction
+                return self._take_one(stream, time, at, source, probs, given, confidence)
+            if table.max_jump is not None:
+                columns[3][slot] = math.nan
+            if self._drops:
+                table.touch(stream, slot, at)
+                if table.clock > table.none_expire_until or len(self._slots) > table.most:
+                    table.drop_old()
         return estimate
 
     def _know(self, source: Any) -> tuple[str, float, Any, int]:
@@ -326,42 +325,34 @@ class Tracker:
             self._known[name] = known
         return known
 
-    def _place(self, stream: Hashable, time: Any, at: float, probs: Any) -> int:
-        """Return the slot of a row that begins a stream, or whose time is not a usual one."""
-        self._unit.look_at(time, at)
-        if stream not in self._slots:
-            self._spelling.look([stream])
-        try:
-            return self._table.place(stream, at)
-        except JumpError:
-            if self._is_exclusive:  # or it is no prediction at all
-                _core.check_row(len(self.classes), probs, 1.0, 0.0)
-            else:
-                head_prediction(probs, self._heads)
-            self._table.remember_jump(stream, at)
-            raise
-
-    def _update_in_stages(
-        self, stream: Hashable, slot: int, at: float, source: str, probs: Any, row: tuple[Any, ...]
+    def _take_one(
+        self,
+        stream: Hashable,
+        time: Any,
+        at: float,
+        source: str,
+        probs: Any,
+        given: Any,
+        confidence: float | None,
     ) -> Array:
-        """Take a row that a policy or a smoother needs, too; `row` is as it came."""
+        """Take a row that begins a stream, or that more stages than the rule need.
+
+        `time`, `given` and `confidence` are as they came.
+        """
         engine, table, chain = self._engine, self._table, self._chain
-        begins = self._slots.get(stream) != slot
-        try:
-            _, beta, observation = chain.observe(source, probs)
-            smoothed = None
-            if self._lag is not None:
-                seen = chain.smoother.observe(*row)
-                smoothed = seen.probs, seen.beta
-            before = -1 if begins else classes_of(self._reader, table.columns.states[[slot]])[0]
-        except BaseException:
-            if begins:
-                table.release([slot])
-            raise
-        dt = 0.0 if begins else at - float(table.columns.times[slot])
-        observed = observation, beta
+        begins = self._begins(stream, time, at, probs)
+        _, beta, observation = chain.observe(source, probs)
+        smoothed = None
+        if self._lag is not None:
+            seen = chain.smoother.observe(source, given, confidence)
+            smoothed = seen.probs, seen.beta
+        before, dt = -1, 0.0
+        if not begins:
+            slot = self._slots[stream]
+            before = classes_of(self._reader, table.columns.states[[slot]])[0]
+            dt = at - float(table.columns.times[slot])
         estimate = engine.take_one(
-            self._update_stream, stream, slot, at, observed, smoothed, source
+            self._update_stream, stream, at, (observation, beta), smoothed, source
         )
         if self._is_exclusive:
             number, predicted = self._counts.number(source), np.asarray(probs, estimate.dtype)
@@ -369,6 +360,21 @@ class Tracker:
         if self._drops:
             table.drop_old()
         return estimate
+
+    def _begins(self, stream: Hashable, time: Any, at: float, probs: Any) -> bool:
+        """Return whether a row begins a stream, or begins it anew; raise if its time is wrong."""
+        self._unit.look_at(time, at)
+        if stream not in self._slots:
+            self._spelling.look([stream])
+        try:
+            return self._table.begins(stream, at)
+        except JumpError:
+            if self._is_exclusive:  # or it is no prediction at all
+                _core.check_row(len(self.classes), probs, 1.0, 0.0)
+            else:
+                head_prediction(probs, self._heads)
+            self._table.remember_jump(stream, at)
+            raise
 
     def update_many(
         self,
@@ -396,7 +402,7 @@ class Tracker:
                 self._unit.look(times)
             self._spelling.look(begin)
 
-        with self._lock:
+        with free(self._lock):
             held = table.slots_of(rows.streams)
             last = np.full(len(held), -1)  # the class of each stream's estimate
             last[held >= 0] = classes_of(self._reader, table.columns.states[held[held >= 0]])
@@ -419,7 +425,7 @@ class Tracker:
             raise ValueError("the tracker has no policy; give one, such as Periodic(every=12)")
         at = time if type(time) is self._as_it_is else self._unit.seconds(time)
         table = self._table
-        with self._lock:
+        with free(self._lock):
             slot = self._slots.get(stream)
             calls = self._engine.new_calls()
             if slot is not None and not at - table.columns.times[slot] > table.span:
@@ -464,7 +470,7 @@ class Tracker:
     @property
     def streams(self) -> list[Any]:
         """The names of all streams; where streams are dropped, the next one to go is first."""
-        with self._lock:
+        with free(self._lock):
             return list(self._slots)
 
     def __len__(self) -> int:
@@ -478,19 +484,19 @@ class Tracker:
 
     def filter(self, stream: Hashable) -> Filter:
         """Return a new filter in the state of a stream."""
-        with self._lock:
+        with free(self._lock):
             f: Filter = self._in_state(stream).copy()
         return f
 
     def probs(self, stream: Hashable) -> Array:
         """Return the last estimate of a stream, (K,)."""
-        with self._lock:
+        with free(self._lock):
             estimate: Array = self._in_state(stream).probs
         return estimate
 
     def label(self, stream: Hashable) -> Any:
         """Return the most probable class of a stream; of several, the first."""
-        with self._lock:
+        with free(self._lock):
             return self._in_state(stream).label
 
     def _in_state(self, stream: Hashable) -> Any:
@@ -501,7 +507,7 @@ class Tracker:
 
     def time(self, stream: Hashable) -> float:
         """Return the time of a stream's last row; in seconds, where the tracker has a unit."""
-        with self._lock:
+        with free(self._lock):
             return float(self._table.columns.times[self._table.slot(stream)])
 
     def health(self, now: Any = None) -> Health:
@@ -528,7 +534,7 @@ class Tracker:
                 "label in a tracker of its own: Tracker(chain.head(label))"
             )
         at = None if now is None else self._unit.seconds(now)
-        with self._lock:
+        with free(self._lock):
             return self._counts.health(at)
 
     def pop_events(self) -> list[Event]:
@@ -539,7 +545,7 @@ class Tracker:
         event is confirmed.
         """
         self._require_events()
-        with self._lock:
+        with free(self._lock):
             confirmed = self._engine.pop()
         return Events([event_of(stream, self._names, *event[:4]) for stream, event in confirmed])
 
@@ -552,7 +558,7 @@ class Tracker:
         it is the event of the last row that is smoothed, and there is none before one is.
         """
         self._require_events()
-        with self._lock:
+        with free(self._lock):
             current = self._engine.current(self._table.slot(stream))
         several = isinstance(current, list)
         events = [
@@ -572,7 +578,7 @@ class Tracker:
         if isinstance(streams, str):
             raise TypeError(f"streams is {streams!r}; give a list: [{streams!r}]")
         names = dict.fromkeys(streams)
-        with self._lock:
+        with free(self._lock):
             for name in names:
                 self._table.slot(name)
             for name in names:
@@ -603,7 +609,7 @@ class Tracker:
         >>> tracker.streams
         [12]
         """
-        with self._lock:
+        with free(self._lock):
             self._table.rename(old, new)
 
     def expire(self, now: Any) -> list[Any]:
@@ -612,7 +618,7 @@ class Tracker:
         `update` does it by the newest time of all streams; this is for when no rows come.
         """
         at = now if type(now) is self._as_it_is else self._unit.seconds(now)
-        with self._lock:
+        with free(self._lock):
             return self._table.expire(at)
 
     def save(self, path: str | PathLike[str]) -> None:
@@ -621,13 +627,13 @@ class Tracker:
         Streams must be named by text, numbers, None, or tuples of them. Of several saves at once,
         the one that began last is in the file at the end.
         """
-        with self._saving:
+        with free(self._saving):
             remove_drafts(fspath(path))
             store.write(path, self._saved("tracker"))
 
     def _saved(self, kind: str) -> store.Saved:
         table = self._table
-        with self._lock:
+        with free(self._lock):
             names, columns = table.held()
             meta: dict[str, Any] = {
                 "expire_after": table.expire_after,

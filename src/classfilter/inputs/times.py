@@ -279,12 +279,11 @@ def parse_timestamp(cell: Any, factor: float = 1.0) -> float | None:
     if cell is None or cell != cell:  # NaN and NaT
         return math.nan
     if isinstance(cell, timedelta):
-        return cell.total_seconds()
+        return _span_seconds(cell)
     if isinstance(cell, date) and not isinstance(cell, datetime):
         cell = datetime.combine(cell, time())
     if isinstance(cell, datetime):
-        zoned = cell if cell.tzinfo else cell.replace(tzinfo=UTC)
-        return zoned.timestamp()
+        return _span_seconds((cell if cell.tzinfo else cell.replace(tzinfo=UTC)) - _EPOCH)
     if isinstance(cell, (int, float)) and not isinstance(cell, bool):
         try:
             return float(cell) / factor
@@ -311,6 +310,12 @@ def parse_timestamp(cell: Any, factor: float = 1.0) -> float | None:
     return float(Fraction(int(whole) * 10 ** len(digits) + int(digits), 10 ** len(digits)))
 
 
+def _span_seconds(span: timedelta) -> float:
+    """Return a timedelta in seconds, rounded as `read_times` does it for those of a column."""
+    ns = 1000 * span.microseconds + getattr(span, "nanoseconds", 0)  # pandas has them
+    return float(span.days * 86400 + span.seconds) + ns / 1e9
+
+
 def _parse_span(text: str) -> float | None:
     """Return the text of a timedelta in seconds, None for other text.
 
@@ -335,6 +340,7 @@ def _parse_span(text: str) -> float | None:
     return (-1 if minus else 1) * float(days) * 86400 + (-within if sign == "-" else within)
 
 
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 LARGEST_SECONDS = 1e11
 """Larger numbers are hardly UNIX seconds, which reach it in the year 5138; milliseconds did so in
 1973, and each further unit is a thousand times as large."""

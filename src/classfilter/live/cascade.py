@@ -437,7 +437,7 @@ class Cascade:
         """Write the state to a file, which appears complete or not at all; see `load`."""
         filter_state, policy_state, time, last = self.state
         table = Engine(self._chain).table
-        table.slots[None] = slot = table.reserve(1)[0]
+        slot = table.add(None)
         table.columns.states[slot] = pack_state(filter_state, self.filter.probs.dtype)
         table.columns.times[slot] = math.nan if time is None else time
         meta = {"policy": to_builtin(policy_state), "last": last}

@@ -131,13 +131,16 @@ class LineFilter:
         elif not NUMBERS.issuperset(map(type, scores)):
             check_scores(self._keys, scores)
             # With no probability, a label counts: a table has both columns for all rows.
-            unlabelled = row.get(self._label_keys[0]) is None
-            probs = [math.nan] * len(scores) if unlabelled else list(self._label(row))
+            labelled = row.get(self._label_keys[0]) is not None
+            probs = list(self._label(row)) if labelled else [math.nan] * len(scores)
             self._check_letters(row, "prediction" if math.isnan(probs[0]) else "confidence")
         elif self._form.scores != "probabilities" and not labelled:
             probs = self._converted(scores)
+        given: Any = probs
+        if labelled and row.get(self._label_keys[1]) is None and probs[0] == probs[0]:
+            given = probs.index(max(probs))  # how much a class counts, a smoother may say otherwise
         try:
-            estimate = self._update(name, at, body, source, probs, self._number_key is not None)
+            estimate = self._update(name, at, body, source, given, self._number_key is not None)
         except (ValueError, TypeError, ArithmeticError) as error:
             if self._form.scores == "probabilities" and self._is_exclusive:
                 check_probs(self._keys, scores, self._words)  # it names the key

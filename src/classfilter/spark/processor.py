@@ -127,12 +127,12 @@ class StreamProcessor(StatefulProcessor):
 
     def _filter(self, row: Row, stream: Any) -> Any:
         """Return the estimate after a row, which the table has then."""
-        at, table = row[self._time], self._table
-        slot = table.place(stream, at)
-        ties = table.columns.extra[slot] if table.columns.times[slot] == at else ()
-        seen = self._observed(row)
-        estimate = self._engine.take_one(self._update, stream, slot, at, seen, seen)
-        table.columns.extra[slot] = (*ties, row[self._tie])
+        at, table, seen = row[self._time], self._table, self._observed(row)
+        slot = table.slots.get(stream)
+        tied = slot is not None and table.columns.times[slot] == at
+        ties = table.columns.extra[slot] if tied else ()
+        estimate = self._engine.take_one(self._update, stream, at, seen, seen)
+        table.columns.extra[table.slots[stream]] = (*ties, row[self._tie])
         return estimate
 
     def _observed(self, row: Row) -> tuple[Array, Any]:
