@@ -14,7 +14,7 @@ from .baselines import (
     WindowState,
 )
 from .dirichlet import DirichletFilter, DirichletState, default_concentration
-from .dirichlet_smoothing import dirichlet_rows
+from .dirichlet_smoothing import decays, dirichlet_rows, in_two_searches
 from .multi_label import MultiLabelFilter, heads_of_filter, with_classes
 from .rates import exponential, generator
 from .runner import StreamRows, StreamRunner, pack_state, unpack_state
@@ -23,6 +23,7 @@ from .smoothing import (
     check_lag,
     check_smoother,
     in_double,
+    likelihoods,
     smooth_one,
     smooth_streams,
     sticky_rows,
@@ -52,12 +53,15 @@ __all__ = [
     "WindowState",
     "check_lag",
     "check_smoother",
+    "decays",
     "default_concentration",
     "dirichlet_rows",
     "exponential",
     "generator",
     "heads_of_filter",
     "in_double",
+    "in_two_searches",
+    "likelihoods",
     "pack_state",
     "smooth_one",
     "smooth_streams",

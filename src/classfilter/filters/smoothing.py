@@ -18,28 +18,36 @@ from .multi_label import MultiLabelFilter
 from .runner import StreamRows, StreamRunner, pack_state
 from .sticky import StickyFilter
 
-MIN_PROB = 1e-30  # as in the sticky filter: no class becomes impossible
+
+def likelihoods(s: Array, beta: Array, floor: Any, prior: Floats) -> Floats:
+    """Return how probable rows (..., K) are of each class, to the power of their weights (...,).
+
+    It is in double precision, also of rows in single precision. Of a missing row, it is 1 where its
+    weight is 0.
+    """
+    rows = np.asarray(s, np.float64)
+    power: Floats = np.power(np.fmax(rows, floor) / prior, beta[..., None])
+    return power
 
 
 def sticky_rows(
     f: StickyFilter,
-    forward: Array,
-    s: Floats,
-    beta: Floats,
+    estimates: Array,
+    likelihood: Floats,
     dt: Floats,
     ahead: int | None,
     ends: Ints | None = None,
     rows: Ints | None = None,
 ) -> Floats:
-    """Return some rows, smoothed: p(class | past), `forward`, by p(rows after | class).
+    """Return some rows, smoothed: p(class | past), `estimates`, by p(rows after | class).
 
-    Rows whose `ahead` rows are all in `s` have the same bits, wherever `s` ends. `ends`, (T,), is
-    where the stream of each row ends in `s`; by default there is one stream. `rows` are those of
-    `forward`; by default the first ones.
+    Rows whose `ahead` rows are all in `likelihood` have the same bits, wherever it ends. `ends`,
+    (T,), is where the stream of each row ends in it; by default there is one stream. `rows` are
+    those of `estimates`; by default the first ones.
     """
-    likelihood = (np.fmax(s, f.floor) / f.prior) ** beta[:, None]  # of NaN, any: the weight is 0
-    ends = np.full(len(s), len(s)) if ends is None else ends
-    rows = np.arange(len(forward)) if rows is None else rows
+    T = len(likelihood)
+    ends = np.full(T, T) if ends is None else ends
+    rows = np.arange(len(estimates)) if rows is None else rows
     if ahead is None:
         cuts = [0, *np.unique(ends).tolist()]
         parts = [f._backward(likelihood[i:j], dt[i:j]) for i, j in pairwise(cuts)]
@@ -47,10 +55,7 @@ def sticky_rows(
     else:
         last = np.minimum(rows + ahead + 1, ends[rows])
         messages = f._backward_windows(likelihood, dt, rows, last)
-    posterior: Floats = forward * messages
-    posterior /= posterior.sum(axis=1, keepdims=True)
-    np.maximum(posterior, MIN_PROB, out=posterior)
-    return posterior
+    return _core.smooth_estimates(estimates, messages)
 
 
 Smoother = DirichletFilter | StickyFilter | MultiLabelFilter
@@ -75,7 +80,9 @@ def smooth_one(
     times = np.broadcast_to(np.asarray(dt, np.float64), T)
     ahead = None if ahead is None or ahead >= T - 1 else ahead
     if isinstance(f, StickyFilter):
-        smoothed = sticky_rows(in_double(f), forward, s, weights, times, ahead)
+        double = in_double(f)
+        likelihood = likelihoods(s, weights, double.floor, double.prior)
+        smoothed = sticky_rows(double, forward, likelihood, times, ahead)
     else:
         count, double = np.array([T]), in_double(f)
         state = pack_state(double.state, double.dtype)[None]
@@ -113,8 +120,9 @@ def smooth_streams(
             if rows.size < len(probs):
                 columns = probs[rows], weights[rows], dt[rows]
             if isinstance(f, StickyFilter):
-                ends = np.repeat(np.cumsum(sizes), sizes)
-                out[rows] = sticky_rows(in_double(f), out[rows], *columns, ahead, ends)
+                ends, double = np.repeat(np.cumsum(sizes), sizes), in_double(f)
+                likelihood = likelihoods(*columns[:2], double.floor, double.prior)
+                out[rows] = sticky_rows(double, out[rows], likelihood, columns[2], ahead, ends)
             else:
                 start = np.tile(pack_state(f.state, np.dtype(np.float64)), (len(sizes), 1))
                 out[rows] = dirichlet_rows(in_double(f), start, *columns, ahead, sizes, sizes)
