@@ -9,8 +9,7 @@ from scipy.special import digamma
 
 import classfilter as cf
 from classfilter import _core
-from classfilter.filters import smooth_streams
-from classfilter.filters.dirichlet_smoothing import _in_two_searches, _mode
+from classfilter.filters.dirichlet_smoothing import _mode, in_two_searches
 from classfilter.support.types import Floats
 from markov import FLOOR, random_prior
 from oracle import Oracle, mp, posterior_mode
@@ -176,7 +175,7 @@ def test_states_are_joined_in_one_search_as_in_two(K: int, anchor: float, bounde
     found = f._join(chain, slots, dt, eta, nu, s, beta, out)
     assert found.mean() > 0.9
     columns: tuple[Any, ...] = (slots, dt, eta, nu, s, beta)
-    expected = _in_two_searches(f, chain, *(column[found] for column in columns))
+    expected = in_two_searches(f, chain[slots[found]], *(x[found] for x in columns[1:]))
     np.testing.assert_allclose(out[found], expected, rtol=1e-8, atol=1e-10)
     for row in range(0, T, 20):
         one: list[Any] = [chain, *(column[row : row + 1] for column in columns), alone]
@@ -228,15 +227,3 @@ def test_arrays_that_do_not_fit_are_refused() -> None:
         f._means(states[:, :2])
     with pytest.raises(ValueError, match="_means"):
         single._means(states)
-
-
-@pytest.mark.parametrize("lag", [None, 2])
-def test_rows_in_single_precision(lag: int | None) -> None:
-    """Rows that are float32 already, as those of labels are, count as the same numbers do."""
-    rows: Any = np.random.default_rng(0).dirichlet(np.ones(2), 9).astype(np.float32)
-    beta, dt, counts = np.full(9, 0.7), np.ones(9), np.array([4, 5])
-    for dtype in (np.float32, np.float64):
-        f = cf.DirichletFilter(2, 0.8, dtype=dtype)
-        found = smooth_streams(f, rows, beta, dt, counts, lag)
-        same = smooth_streams(f, rows.astype(np.float64), beta, dt, counts, lag)
-        np.testing.assert_array_equal(found, same)

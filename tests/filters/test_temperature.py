@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 import classfilter as cf
 from classfilter import _core
-from classfilter.filters import smooth_streams
 from streams import Stream, random_stream, streams
 
 Rows = NDArray[Any]
@@ -152,11 +151,6 @@ def test_smoothed_rows_are_tempered_last(make: Any, dtype: Any, lag: int | None)
         assert got.tobytes() == _core.temper(cf.smooth(plain, *part, lag=lag), 1.4).tobytes()
         if lag == 0:
             assert got.tobytes() == f.copy().run(*part).tobytes()
-    counts = np.array([1, 17, 2, 10])
-    whole = smooth_streams(f, probs, beta, dt, counts, lag)
-    for j, n in zip(np.cumsum(counts), counts, strict=True):
-        part = probs[j - n : j], beta[j - n : j], dt[j - n : j]
-        assert whole[j - n : j].tobytes() == cf.smooth(f, *part, lag=lag).tobytes()
 
 
 @every

@@ -101,7 +101,7 @@ static cf_status take_sticky(const Lag *self, const Head *head, size_t h, const 
     LOCK(f)
     status = f->observe(f, numbers, row, *new->weights, new->dt);
     UNLOCK
-    for (k = 0; k < K; k++) columns[self->width + k] = state[k] = get_number(f, numbers, k);
+    for (k = 0; k < K; k++) columns[K + k] = state[k] = get_number(f, numbers, k);
     return status;
 }
 
@@ -119,7 +119,7 @@ static cf_status smooth_sticky(const Lag *self, const Head *head, size_t h, cons
     LOCK(head->smoother)
     status = sticky_messages(head->smoother, rows, likelihoods, steps, messages, next_line(steps + rows));
     UNLOCK
-    smooth_estimate(K, row_of(self, s, 0) + columns_of(self, h) + self->width, messages, out);
+    smooth_estimate(K, row_of(self, s, 0) + columns_of(self, h) + K, messages, out);
     return status;
 }
 

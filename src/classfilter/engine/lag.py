@@ -17,28 +17,18 @@ import numpy as np
 from .. import _core
 from ..errors import ArgumentError
 from ..filters import (
+    SmoothedGroup,
     Smoother,
-    StickyFilter,
-    StreamRows,
-    StreamRunner,
     check_lag,
     check_smoother,
-    decays,
-    dirichlet_rows,
-    in_double,
-    in_two_searches,
     likelihoods,
-    pack_state,
-    sticky_rows,
-    untempered,
+    smoothed_rows,
 )
 from ..support.arrays import stable_argsort
 from ..support.types import Array, Bools, Floats, Ints
 
 ALL = sys.maxsize >> 1
 """The lag of rows that wait for the end of their stream."""
-MAX_OFF = 0.0501
-"""How far from 1 the sum of a row may be: what a filter takes, and a little for rounding."""
 COLUMNS = 3
 """What a row begins with: number, time, step."""
 
@@ -84,7 +74,7 @@ class LagStage:
     def __init__(self, filter: Smoother, lag: int | None) -> None:  # noqa: A002
         filters: Any = getattr(check_smoother(filter), "filters", (filter,))
         self._lag = ALL if lag is None else min(lag, ALL)
-        self._heads = [(_Sticky if isinstance(f, StickyFilter) else _Dirichlet)(f) for f in filters]
+        self._heads = [smoothed_rows(f) for f in filters]
         self._dtype = self._heads[0].dtype
         H, K = len(self._heads), max(head.classes for head in self._heads)
         self.shape = 0, H, K
@@ -183,7 +173,7 @@ class LagStage:
         state = data[:end] if sys.byteorder == "little" else _swapped(data[:end])
         [top], rows = self._parts([state])
         time, dt = rows[:, 1], rows[:, 2]
-        valid = count == int(count) and bool(np.isfinite(rows[:, :COLUMNS]).all())
+        valid = count.is_integer() and bool(np.isfinite(rows[:, :COLUMNS]).all())
         valid &= bool((np.diff(time) >= 0).all() and (dt >= 0).all())
         for h, head in enumerate(self._heads):
             own = self._own(h, rows)
@@ -217,7 +207,7 @@ class LagStage:
 
     def _groups(
         self, total: Floats, over: Bools, here: Ints, complete: Ints, owner: Ints, done: Bools
-    ) -> list[_Group]:
+    ) -> list[SmoothedGroup]:
         """Return the streams of a row by itself, the longer ones, and those smoothed as a whole."""
         groups, place = [], np.cumsum(done) - 1
         alone, long = over & (total == 1), total > self._lag + 1
@@ -231,138 +221,9 @@ class LagStage:
             targets = np.flatnonzero(done[rows])
             results = place[rows][targets]
             groups.append(
-                _Group(ahead, chosen, rows, here[chosen], complete[chosen], targets, results)
+                SmoothedGroup(ahead, chosen, rows, here[chosen], complete[chosen], targets, results)
             )
         return groups
-
-
-class _Group(NamedTuple):
-    """Streams that are smoothed with as many later rows: `ahead`, None for all of them.
-
-    Attributes
-    ----------
-    streams, sizes, complete : ndarray of int (N,)
-        Their numbers, how many rows of each are there, and how many of these are complete.
-    rows : slice or ndarray of int (T,)
-        Their rows among all rows.
-    targets, results : ndarray of int (M,)
-        The complete ones, and the places of their results.
-    """
-
-    ahead: int | None
-    streams: Ints
-    rows: Any
-    sizes: Ints
-    complete: Ints
-    targets: Ints
-    results: Ints
-
-
-class _Sticky:
-    """A head with a sticky filter.
-
-    Its state is that of the filter after the last row. Columns: the likelihood of each class, and
-    the filter's estimate.
-    """
-
-    gamma, search = 1.0, None
-
-    def __init__(self, filter: Any) -> None:  # noqa: A002
-        self.filter, self.double = filter, in_double(untempered(filter))
-        self.runner = StreamRunner(untempered(filter))
-        self.dtype, self.temperature = filter.dtype, filter.temperature
-        self.classes = K = len(filter.classes)
-        self.places: Any = slice(K), slice(K, 2 * K)
-        self.floor, self.prior = self.double.floor, self.double.prior
-        self.start = pack_state(filter.state, filter.dtype)
-
-    def columns(
-        self, probs: Array, weight: Floats, dt: Floats, states: Floats, counts: Ints
-    ) -> list[Array]:
-        """Return the columns of new rows; the states of streams become those after them."""
-        seen = np.where(np.isnan(probs[:, 0]), 0.0, weight)
-        estimates = np.empty(probs.shape, self.dtype)
-        if len(probs):
-            rows = (np.ascontiguousarray(x, self.dtype) for x in (probs, weight, dt))
-            observed = StreamRows(*rows, counts=counts)
-            before = np.ascontiguousarray(states, self.dtype)
-            states[:] = self.runner.run(before, observed, estimates, threads=1)
-        return [likelihoods(probs, seen, self.floor, self.prior), estimates]
-
-    def smooth(self, columns: list[Array], dt: Floats, _states: Floats, group: _Group) -> Array:
-        """Return the results of complete rows, without the temperature."""
-        likelihood, estimates = columns
-        if group.ahead == 0:
-            return estimates[group.targets]
-        ends = np.repeat(np.cumsum(group.sizes), group.sizes)
-        own = estimates[group.targets]
-        return sticky_rows(self.double, own, likelihood, dt, group.ahead, ends, group.targets)
-
-    def is_valid(self, columns: list[Array]) -> bool:
-        """Return whether columns are what rows may have."""
-        likelihood, estimates = columns
-        valid = ((likelihood >= 0) & (likelihood <= 1e30)).all() and likelihood.any(axis=1).all()
-        return bool(valid) and _are_probabilities(estimates)
-
-
-class _Dirichlet:
-    """A head with a Dirichlet filter.
-
-    Its state is that in double precision before the first row held. Columns: the weight, what the
-    step leaves of a state, and the row.
-    """
-
-    def __init__(self, filter: Any) -> None:  # noqa: A002
-        self.filter, self.double = filter, in_double(untempered(filter))
-        self.dtype, self.temperature = filter.dtype, filter.temperature
-        self.classes = K = len(filter.classes)
-        self.places: Any = 0, 1, slice(2, 2 + K)
-        self.floor, self.prior, self.gamma = 1.0, np.ones(K), filter.gamma
-        self.start = pack_state(filter.state, filter.dtype)
-        self.runner = StreamRunner(untempered(filter))
-
-    def search(
-        self, state: Floats, dt: Floats, eta: Floats, nu: Floats, probs: Floats, weight: Floats
-    ) -> Floats:
-        """Return the result of a row, (K,), that the core does not find."""
-        own = state[None], dt, eta, nu[None], probs[None], weight
-        result: Floats = in_two_searches(self.double, *own)[0]
-        return result
-
-    def columns(
-        self, probs: Array, weight: Floats, dt: Floats, _states: Floats, _counts: Ints
-    ) -> list[Array]:
-        """Return the columns of new rows."""
-        rows = (np.ascontiguousarray(x, self.dtype) for x in (probs, weight, dt))
-        _core.check_rows(self.classes, *rows)
-        seen = np.where(np.isnan(probs[:, 0]), 0.0, weight)
-        return [seen, decays(self.gamma, dt), np.asarray(probs, np.float64)]
-
-    def smooth(self, columns: list[Array], dt: Floats, states: Floats, group: _Group) -> Array:
-        """Return the results of complete rows; the states become those before the rows left."""
-        weight, _, probs = columns
-        before = np.ascontiguousarray(states[group.streams])
-        if group.ahead == 0:
-            estimates = np.empty(probs.shape, self.dtype)
-            rows = (np.ascontiguousarray(x, self.dtype) for x in (probs, weight, dt))
-            self.runner.run(before.astype(self.dtype), StreamRows(*rows), estimates, threads=1)
-            return estimates
-        smoothed = dirichlet_rows(
-            self.double, before, probs, weight, dt, group.ahead, group.sizes, group.complete
-        )
-        states[group.streams] = before
-        return smoothed
-
-    def is_valid(self, columns: list[Array]) -> bool:
-        """Return whether columns are what rows may have."""
-        weight, kept, probs = columns
-        valid = ((weight >= 0) & (weight <= 1) & (kept >= 0) & (kept <= 1)).all()
-        return bool(valid) and _are_probabilities(probs[~np.isnan(probs).all(axis=1)])
-
-
-def _are_probabilities(rows: Floats) -> bool:
-    """Return whether all rows are probabilities, as near as a filter takes them."""
-    return bool((rows >= 0).all() and (abs(rows.sum(axis=1) - 1) <= MAX_OFF).all())
 
 
 def _swapped(numbers: bytes) -> bytes:

@@ -14,20 +14,17 @@ from .baselines import (
     WindowState,
 )
 from .dirichlet import DirichletFilter, DirichletState, default_concentration
-from .dirichlet_smoothing import decays, dirichlet_rows, in_two_searches
 from .multi_label import MultiLabelFilter, heads_of_filter, with_classes
 from .rates import exponential, generator
 from .runner import StreamRows, StreamRunner, pack_state, unpack_state
 from .smoothing import (
+    SmoothedGroup,
     Smoother,
     check_lag,
     check_smoother,
-    in_double,
     likelihoods,
     smooth_one,
-    smooth_streams,
-    sticky_rows,
-    untempered,
+    smoothed_rows,
 )
 from .sticky import StickyFilter, StickyState
 
@@ -44,6 +41,7 @@ __all__ = [
     "MultiLabelFilter",
     "RawFilter",
     "RawState",
+    "SmoothedGroup",
     "Smoother",
     "StickyFilter",
     "StickyState",
@@ -53,21 +51,15 @@ __all__ = [
     "WindowState",
     "check_lag",
     "check_smoother",
-    "decays",
     "default_concentration",
-    "dirichlet_rows",
     "exponential",
     "generator",
     "heads_of_filter",
-    "in_double",
-    "in_two_searches",
     "likelihoods",
     "pack_state",
     "smooth_one",
-    "smooth_streams",
-    "sticky_rows",
+    "smoothed_rows",
     "unpack_state",
-    "untempered",
     "with_classes",
     "with_options",
 ]
