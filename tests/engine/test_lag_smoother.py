@@ -90,6 +90,7 @@ def test_a_row_by_itself_is_a_block_of_one(filters: list[Any]) -> None:
         else:
             assert [time] == done.time.tolist()
             np.testing.assert_array_equal(results, done.probs)
+            assert results is not None
             assert results.dtype == done.probs.dtype
         assert alone == blocks
         assert stage.unpack(stage.pack(alone) + b"more") == (alone, b"more")
@@ -106,7 +107,7 @@ def test_rows_in_single_precision(f: Any) -> None:
             owner, np.arange(30), np.arange(30.0), np.ones(30), rows[:, None], np.full(30, 0.7)
         )
         found.append(stage.run([stage.start()] * 2, block, over)[1].probs)
-    np.testing.assert_array_equal(*found)
+    np.testing.assert_array_equal(found[0], found[1])
 
 
 def test_a_state_of_another_stage_is_rejected() -> None:
