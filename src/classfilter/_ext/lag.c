@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* The compiled part of LagStage: one row of a stream, and with it the row that many before it is complete; engine/lag.py
-   has the same for many rows, and says what a state holds. */
+/* The compiled part of LagStage: it takes one row of a stream, which completes the row `lag` rows before. engine/lag.py does
+   the same for many rows, and says what a state holds. Firmware does not smooth, so the little arithmetic of it is here. */
 #include "dirichlet.h"
 
 #include "dirichlet_joined.h"
 
-/* What follows the number of rows in a state, and what a row begins with. */
+/* Where the states of heads begin, after the number of rows; and what a row begins with. */
 enum { COUNTS = 1, NUMBER = 0, TIME, STEP, COLUMNS };
 
 typedef struct {
@@ -246,7 +246,7 @@ static const double *numbers_of(PyObject *object, size_t least) {
 static Py_ssize_t held_rows(const Lag *self, PyObject *state) {
     const size_t size = PyBytes_Check(state) ? (size_t)PyBytes_Size(state) / sizeof(double) : 0;
     const double count = size < first_row(self) ? -1 : *(const double *)(const void *)PyBytes_AsString(state);
-    const size_t held = count < (double)self->lag ? (size_t)count : self->lag;
+    const size_t held = !(count >= 0) ? 0 : count < (double)self->lag ? (size_t)count : self->lag;
     if (count >= 0 && size == first_row(self) + held * row_size(self)) return (Py_ssize_t)held;
     PyErr_SetString(PyExc_ValueError, "the state is none of this stage");
     return -1;
