@@ -125,7 +125,7 @@ def lag(streams: int) -> None:
         for _ in range(-(-14 * streams // ROWS)):
             call()
     times = {name: best / ROWS for name, best in race(work).items()}
-    goals = {"Tracker.update, events, lag=12": "100 µs"}
+    goals = {"Tracker.update, events, lag=12": "30 µs"}
     report(f"{streams:,} streams in turn, sticky, K = {CLASSES}, per row", times, goals)
 
 

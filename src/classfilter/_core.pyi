@@ -198,6 +198,23 @@ class Heads:
         /,
     ) -> NDArray[Any] | None: ...
 
+@final
+class Lag:
+    def __init__(
+        self, filters: tuple[tuple[Any, Any, Callable[..., Any] | None], ...], lag: int
+    ) -> None: ...
+    def update(
+        self,
+        state: bytes,
+        time: float,
+        dt: float,
+        probs: NDArray[np.float64],
+        weights: NDArray[np.float64],
+        likelihoods: NDArray[np.float64],
+        decays: NDArray[np.float64],
+        /,
+    ) -> tuple[bytes, float, NDArray[Any] | None]: ...
+
 @disjoint_base
 class Adaptive:
     def __init__(
@@ -306,6 +323,9 @@ def check_rows(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]: ...
 def decayed_sums(
     start: float, before: NDArray[np.intp], decay: ArrayLike, added: ArrayLike, /
+) -> NDArray[np.float64]: ...
+def smooth_estimates(
+    estimates: NDArray[Any], messages: NDArray[np.float64], /
 ) -> NDArray[np.float64]: ...
 def check_no_booleans(probs: object, /) -> None: ...
 def as_streams(rows: ArrayLike, /) -> NDArray[np.intp]: ...

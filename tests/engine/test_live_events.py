@@ -413,22 +413,31 @@ def test_a_lagged_state_with_an_impossible_number_is_refused(name: str) -> None:
     for i in range(9):
         tracker.update("a", float(i), None, CLASSES[i % 2])
     stage: Any = tracker._engine.stages.lag
-    held = tracker._table.columns.held[0]
-    stage.unpack(stage.pack(held))
-
-    def assert_refused(head: Any, times: Any = held.time) -> None:
+    numbers = np.frombuffer(tracker._table.columns.held[0])
+    stage.unpack(numbers.tobytes())
+    K = len(CLASSES)
+    first = 2 + K  # the number of rows and the state come before the rows
+    step, columns = first + 2, first + 3
+    wrong = [(step, -1.0), (step, math.inf), (first + 1, 9.0), (first + 1, math.inf), (0, 8.5)]
+    if name == "sticky":
+        wrong += [(columns, -0.1), (columns, math.nan), (columns + K, 0.9), (columns + K, -0.5)]
+        wrong += [(columns + K, math.nan)]
+    else:
+        wrong += [(columns, 2.0), (columns, -0.1), (columns, math.nan), (columns + 1, 1.1)]
+        wrong += [(columns + 2, -0.1), (columns + 2, math.nan), (columns + 3, 0.9)]
+    for place, bad in wrong:
+        other = numbers.copy()
+        other[place] = bad
         with pytest.raises(ValueError, match="are no rows"):
-            stage.unpack(stage.pack(held._replace(heads=(head,), time=np.array(times))))
-
-    (head,) = held.heads
-    for column, bad in ((0, -1.0), (0, math.inf), (1, 2.0), (1, -0.1), (1, math.nan), (2, -0.1),
-                        (2, math.nan), (3, 0.9), (6, math.nan), (7, -0.5), (9, 0.9)):  # fmt: skip
-        rows = head.rows.copy()
-        rows[1, column] = bad
-        assert_refused(head._replace(rows=rows))
-    for bad_times in ([0.0, 2.0, 1.0], [0.0, 1.0, math.inf]):
-        assert_refused(head, bad_times)
-    assert_refused(head._replace(rows=head.rows[:2]), held.time[:2])
+            stage.unpack(other.tobytes())
+    for count in (-1.0, math.nan, 1e300):
+        with pytest.raises(ValueError, match="cut off"):
+            stage.unpack(np.append(count, numbers[1:-1]).tobytes())
+    for place in (1, 2):
+        other = numbers.copy()
+        other[place] = math.nan
+        with pytest.raises(ValueError, match="state of stream"):
+            stage.unpack(other.tobytes())
 
 
 def test_events_that_nobody_fetches_are_not_copied() -> None:

@@ -146,6 +146,12 @@ int are_indices(PyObject *object, size_t count, size_t end);
 extern const char update_stream_doc[], run_streams_doc[];
 PyObject *commit(PyObject *m, PyObject *const *args, Py_ssize_t nargs);
 
+/* Smoothing, in double precision: what rows of a sticky filter say of the class at each of them, with its lock held; and an
+   estimate by such a message. */
+cf_status sticky_messages(Core *self, size_t rows, const double *likelihoods, const double *steps, double *messages,
+                          double *scratch);
+void smooth_estimate(size_t classes, const double *estimate, const double *message, double *out);
+
 /* The arguments of banks. */
 PyObject *as_streams(PyObject *m, PyObject *rows);
 PyObject *check_streams(PyObject *m, PyObject *args);
@@ -153,7 +159,7 @@ PyObject *as_batch(PyObject *m, PyObject *const *args, Py_ssize_t nargs);
 PyObject *check_batch(PyObject *m, PyObject *const *args, Py_ssize_t nargs);
 
 /* The types, and the functions of the module. */
-extern PyType_Spec dirichlet_spec, sticky_spec, heads_spec, adaptive_spec, events_spec, head_rules_spec;
+extern PyType_Spec dirichlet_spec, sticky_spec, heads_spec, lag_spec, adaptive_spec, events_spec, head_rules_spec;
 extern PyTypeObject *dirichlet_type, *sticky_type, *events_type;
 extern PyMethodDef functions[];
 

@@ -116,6 +116,32 @@ static PyObject *decayed_sums(PyObject *m, PyObject *args) {
     return out;
 }
 
+/* smooth_estimates(estimates, messages): see smooth_estimate, of many rows. */
+static PyObject *smooth_estimates(PyObject *m, PyObject *args) {
+    PyObject *estimates, *messages;
+    PyArrayObject *e, *g, *out = NULL;
+    Core of;
+    (void)m;
+    memset(&of, 0, sizeof of);
+    if (!PyArg_ParseTuple(args, "OO:smooth_estimates", &estimates, &messages)) return NULL;
+    e = as_array(&of, estimates, "estimates", 2, 2);
+    g = e == NULL ? NULL : as_array(&of, messages, "messages", 2, 2);
+    if (g != NULL && PyArray_DIM(e, 0) == PyArray_DIM(g, 0) && PyArray_DIM(e, 1) == PyArray_DIM(g, 1))
+        out = (PyArrayObject *)PyArray_SimpleNew(2, PyArray_DIMS(e), NPY_DOUBLE);
+    else if (g != NULL)
+        PyErr_SetString(PyExc_ValueError, "estimates and messages must have the same shape");
+    if (out != NULL) {
+        const npy_intp rows = PyArray_DIM(e, 0), classes = PyArray_DIM(e, 1);
+        const double *const estimate = PyArray_DATA(e), *const message = PyArray_DATA(g);
+        npy_intp i;
+        for (i = 0; i < rows * classes; i += classes)
+            smooth_estimate((size_t)classes, estimate + i, message + i, (double *)PyArray_DATA(out) + i);
+    }
+    Py_XDECREF((PyObject *)e);
+    Py_XDECREF((PyObject *)g);
+    return (PyObject *)out;
+}
+
 /* ---- the channel ---- */
 
 static PyObject *apply_channel(PyObject *m, PyObject *args) {
@@ -217,6 +243,9 @@ PyMethodDef functions[] = {
      "ones."},
     {"decayed_sums", decayed_sums, METH_VARARGS,
      "decayed_sums($module, start, before, decay, added, /)\n--\n\nSums of what is added, decaying from row to row."},
+    {"smooth_estimates", smooth_estimates, METH_VARARGS,
+     "smooth_estimates($module, estimates, messages, /)\n--\n\nEstimates by what the later rows say of the class, (T, "
+     "K)."},
     {"check_no_booleans", check_no_booleans, METH_O,
      "check_no_booleans($module, probs, /)\n--\n\nRaise for a True or False in a row, or in a list of rows."},
     {"as_streams", as_streams, METH_O,

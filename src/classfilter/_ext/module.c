@@ -27,8 +27,8 @@ PyMODINIT_FUNC PyInit__core(void) {
     sticky_type = add_type(core, &sticky_spec, "Sticky");
     events_type = add_type(core, &events_spec, "EventRule");
     if (dirichlet_type == NULL || sticky_type == NULL || events_type == NULL ||
-        add_type(core, &heads_spec, "Heads") == NULL || add_type(core, &adaptive_spec, "Adaptive") == NULL ||
-        add_type(core, &head_rules_spec, "HeadRules") == NULL) {
+        add_type(core, &heads_spec, "Heads") == NULL || add_type(core, &lag_spec, "Lag") == NULL ||
+        add_type(core, &adaptive_spec, "Adaptive") == NULL || add_type(core, &head_rules_spec, "HeadRules") == NULL) {
         Py_DECREF(core);
         return NULL;
     }

@@ -119,6 +119,13 @@ static PyObject *sticky_backward(PyObject *object, PyObject *args) {
     return finish_work(self, &work, status, row);
 }
 
+cf_status sticky_messages(Core *self, size_t rows, const double *likelihoods, const double *steps, double *messages,
+                          double *scratch) {
+    size_t row;
+    return cf_sticky_backward_f64(sticky_settings(self), rows, likelihoods, steps, 1, messages, self->cache, scratch,
+                                  &row);
+}
+
 /* Whether each window, rows first[i] to last[i] - 1, is there and not empty. */
 static int are_windows(PyObject *first, PyObject *last, size_t rows) {
     const npy_intp *from, *to;

@@ -12,7 +12,7 @@ import numpy as np
 from ..events import EventRule, ThresholdRule
 from ..inputs import Heads
 from ..support.types import Array, Bools, Floats, Ints
-from .lag import GroupedRows, HeldRows, LagStage
+from .lag import GroupedRows, LagStage
 
 Confirmed = tuple[int, float, float, float, bool]
 """Class, start, end, probability, and whether it had to be decided before all paths agreed."""
@@ -198,13 +198,13 @@ class Later(NamedTuple):
 
     Attributes
     ----------
-    held : HeldRows or None
+    held : bytes or None
         The rows that wait for later ones; None where nothing is smoothed.
     rule : object
         The state of the rule for events; None where there is none.
     """
 
-    held: HeldRows | None
+    held: bytes | None
     rule: Any
 
 
@@ -277,11 +277,11 @@ class Stages:
         if self.lag is None or held is None:
             rule, events = self.rule.core.update(rule, time, estimate)
             return Later(None, rule), events
-        held, times, P = self.lag.update(held, time, self.of_heads(probs), weight, dt)
-        if not len(times):
+        held, time, results = self.lag.update(held, time, self.of_heads(probs), weight, dt)
+        if results is None:
             return Later(held, rule), ()
-        rule, *columns = self.rule.core.run(rule, times, self._shown(P))
-        return Later(held, rule), zip(*(column.tolist() for column in columns), strict=True)
+        rule, events = self.rule.core.update(rule, time, self._shown(results)[0])
+        return Later(held, rule), events
 
     def _update_waiting(
         self, state: Later, time: float, estimate: Array, row: Array, weight: Any, dt: float

@@ -14,18 +14,17 @@ from .baselines import (
     WindowState,
 )
 from .dirichlet import DirichletFilter, DirichletState, default_concentration
-from .dirichlet_smoothing import dirichlet_rows
 from .multi_label import MultiLabelFilter, heads_of_filter, with_classes
 from .rates import exponential, generator
 from .runner import StreamRows, StreamRunner, pack_state, unpack_state
 from .smoothing import (
+    SmoothedGroup,
     Smoother,
     check_lag,
     check_smoother,
-    in_double,
+    likelihoods,
     smooth_one,
-    sticky_rows,
-    untempered,
+    smoothed_rows,
 )
 from .sticky import StickyFilter, StickyState
 
@@ -42,6 +41,7 @@ __all__ = [
     "MultiLabelFilter",
     "RawFilter",
     "RawState",
+    "SmoothedGroup",
     "Smoother",
     "StickyFilter",
     "StickyState",
@@ -52,16 +52,14 @@ __all__ = [
     "check_lag",
     "check_smoother",
     "default_concentration",
-    "dirichlet_rows",
     "exponential",
     "generator",
     "heads_of_filter",
-    "in_double",
+    "likelihoods",
     "pack_state",
     "smooth_one",
-    "sticky_rows",
+    "smoothed_rows",
     "unpack_state",
-    "untempered",
     "with_classes",
     "with_options",
 ]

@@ -15,6 +15,13 @@ MIN_WEIGHT = 1e-290  # below it, nu / eta has no digits left
 MAX_ITERATIONS = 100
 
 
+def decays(gamma: float, dt: Floats) -> Floats:
+    """Return what is left of a weight after each time, (T,)."""
+    # one number by itself NumPy might raise in another way
+    kept: Floats = np.power(gamma, np.append(dt, 0.0))[:-1]
+    return kept
+
+
 def dirichlet_rows(
     f: DirichletFilter,
     states: Floats,
@@ -42,9 +49,8 @@ def dirichlet_rows(
     out = np.empty(s.shape)
     rest = np.flatnonzero(~f._join(chain, before, dt, eta, nu, s, beta, out))
     if rest.size:
-        out[rest] = _in_two_searches(
-            f, chain, before[rest], dt[rest], eta[rest], nu[rest], s[rest], beta[rest]
-        )
+        own = (x[rest] for x in (dt, eta, nu, s, beta))
+        out[rest] = in_two_searches(f, chain[before[rest]], *own)
     return out
 
 
@@ -64,19 +70,21 @@ def _states_before(
     return chain, before[place]
 
 
-def _in_two_searches(
+def in_two_searches(
     f: DirichletFilter,
     states: Floats,
-    slots: Ints,
     dt: Floats,
     eta: Floats,
     nu: Floats,
     s: Floats,
     beta: Floats,
 ) -> Floats:
-    """Return what `_join` does not find: the mode of the states together first, then the row."""
+    """Return what the core does not find: the mode of the states together first, then the row.
+
+    Each row has the state before it; `eta` and `nu` are of the rows after it.
+    """
     runner, out = StreamRunner(f), np.empty(s.shape)
-    passed = StreamRows(np.full(s.shape, np.nan), np.ones(()), dt, slots=slots)
+    passed = StreamRows(np.full(s.shape, np.nan), np.ones(()), dt)
     both = runner.run(states, passed, out, threads=1)
     nu = both[:, :1] * f._means(both) + nu
     eta = both[:, 0] + eta
@@ -122,12 +130,12 @@ def _states_after(
     start = f.copy()
     start.reset()
     anchor, prior_mean = f._options["anchor"], start.nu / start.eta
-    decays = f.gamma**dt
+    kept = decays(f.gamma, dt)
     first_state = pack_state(start.state, f.dtype)
     if ahead is None:
         order, before = _waves((counts - 1)[::-1])  # from the last row of each stream to its second
         at = (np.flatnonzero(left) + 1)[::-1][order]
-        pauses, decay = (np.append(x, 0.0)[at + 1] for x in (dt, decays))
+        pauses, decay = (np.append(x, 0.0)[at + 1] for x in (dt, kept))
         first = before >= len(at)
         pauses[first], decay[first] = 0.0, 1.0
         states = np.empty((len(at) + len(counts), K + 1))
@@ -144,7 +152,7 @@ def _states_after(
             some = rows[left[rows] >= j]  # all of them observe row t + j at once
             at = some + j
             more = (left[some] > j) & (j < ahead)
-            pauses, decay = (np.append(x, 0.0)[at + 1] for x in (dt, decays))
+            pauses, decay = (np.append(x, 0.0)[at + 1] for x in (dt, kept))
             pauses[~more], decay[~more] = 0.0, 1.0
             observed = StreamRows(s[at], beta[at], pauses, slots=some)
             after = runner.run(states, observed, out[: len(some)], threads=1)
@@ -154,9 +162,9 @@ def _states_after(
         at = rows[left[rows] > 0] + 1
         states, data, prior = states[at - 1], data[at - 1], prior[at - 1]
     eta, nu = np.zeros(T), np.zeros((T, K))  # of a stream's last row there is nothing
-    eta[at - 1] = data * decays[at]
+    eta[at - 1] = data * kept[at]
     of_data = states[:, :1] * f._means(states) - prior[:, None] * prior_mean
-    nu[at - 1] = of_data * decays[at, None]
+    nu[at - 1] = of_data * kept[at, None]
     return (eta, nu) if len(rows) == T else (eta[rows], nu[rows])
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 from operator import index
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,33 +13,44 @@ from .. import _core
 from ..support.types import Array, Floats, Ints
 from .base import with_options
 from .dirichlet import DirichletFilter
-from .dirichlet_smoothing import dirichlet_rows
+from .dirichlet_smoothing import decays, dirichlet_rows, in_two_searches
 from .multi_label import MultiLabelFilter
-from .runner import pack_state
+from .runner import StreamRows, StreamRunner, pack_state
 from .sticky import StickyFilter
 
-MIN_PROB = 1e-30  # as in the sticky filter: no class becomes impossible
+MAX_OFF = 0.0501
+"""How far from 1 the sum of a row may be: what a filter takes, and a little for rounding."""
+
+
+def likelihoods(s: Array, beta: Array, floor: Any, prior: Floats) -> Floats:
+    """Return how probable rows (..., K) are of each class, to the power of their weights (...,).
+
+    It is in double precision, also of rows in single precision. Of a missing row, it is 1 where its
+    weight is 0.
+    """
+    rows = np.asarray(s, np.float64)
+    power: Floats = np.power(np.fmax(rows, floor) / prior, beta[..., None])
+    return power
 
 
 def sticky_rows(
     f: StickyFilter,
-    forward: Array,
-    s: Floats,
-    beta: Floats,
+    estimates: Array,
+    likelihood: Floats,
     dt: Floats,
     ahead: int | None,
     ends: Ints | None = None,
     rows: Ints | None = None,
 ) -> Floats:
-    """Return some rows, smoothed: p(class | past), `forward`, by p(rows after | class).
+    """Return some rows, smoothed: p(class | past), `estimates`, by p(rows after | class).
 
-    Rows whose `ahead` rows are all in `s` have the same bits, wherever `s` ends. `ends`, (T,), is
-    where the stream of each row ends in `s`; by default there is one stream. `rows` are those of
-    `forward`; by default the first ones.
+    Rows whose `ahead` rows are all in `likelihood` have the same bits, wherever it ends. `ends`,
+    (T,), is where the stream of each row ends in it; by default there is one stream. `rows` are
+    those of `estimates`; by default the first ones.
     """
-    likelihood = (np.fmax(s, f.floor) / f.prior) ** beta[:, None]  # of NaN, any: the weight is 0
-    ends = np.full(len(s), len(s)) if ends is None else ends
-    rows = np.arange(len(forward)) if rows is None else rows
+    T = len(likelihood)
+    ends = np.full(T, T) if ends is None else ends
+    rows = np.arange(len(estimates)) if rows is None else rows
     if ahead is None:
         cuts = [0, *np.unique(ends).tolist()]
         parts = [f._backward(likelihood[i:j], dt[i:j]) for i, j in pairwise(cuts)]
@@ -47,10 +58,7 @@ def sticky_rows(
     else:
         last = np.minimum(rows + ahead + 1, ends[rows])
         messages = f._backward_windows(likelihood, dt, rows, last)
-    posterior: Floats = forward * messages
-    posterior /= posterior.sum(axis=1, keepdims=True)
-    np.maximum(posterior, MIN_PROB, out=posterior)
-    return posterior
+    return _core.smooth_estimates(estimates, messages)
 
 
 Smoother = DirichletFilter | StickyFilter | MultiLabelFilter
@@ -75,12 +83,152 @@ def smooth_one(
     times = np.broadcast_to(np.asarray(dt, np.float64), T)
     ahead = None if ahead is None or ahead >= T - 1 else ahead
     if isinstance(f, StickyFilter):
-        smoothed = sticky_rows(in_double(f), forward, s, weights, times, ahead)
+        double = in_double(f)
+        likelihood = likelihoods(s, weights, double.floor, double.prior)
+        smoothed = sticky_rows(double, forward, likelihood, times, ahead)
     else:
         count, double = np.array([T]), in_double(f)
         state = pack_state(double.state, double.dtype)[None]
         smoothed = dirichlet_rows(double, state, s, weights, times, ahead, count, count)
     return smoothed.astype(f.dtype)
+
+
+class SmoothedGroup(NamedTuple):
+    """Streams that are smoothed with as many later rows: `ahead`, None for all of them.
+
+    Attributes
+    ----------
+    streams, sizes, complete : ndarray of int (N,)
+        Their numbers, how many rows of each are there, and how many of these are complete.
+    rows : slice or ndarray of int (T,)
+        Their rows among all rows.
+    targets, results : ndarray of int (M,)
+        The complete ones, and the places of their results.
+    """
+
+    ahead: int | None
+    streams: Ints
+    rows: Any
+    sizes: Ints
+    complete: Ints
+    targets: Ints
+    results: Ints
+
+
+class StickyRows:
+    """A head with a sticky filter.
+
+    Its state is that of the filter after the last row. Columns: the likelihood of each class, and
+    the filter's estimate.
+    """
+
+    gamma, search = 1.0, None
+
+    def __init__(self, filter: Any) -> None:  # noqa: A002
+        self.filter, self.double = filter, in_double(untempered(filter))
+        self.runner = StreamRunner(untempered(filter))
+        self.dtype, self.temperature = filter.dtype, filter.temperature
+        self.classes = K = len(filter.classes)
+        self.places: Any = slice(K), slice(K, 2 * K)
+        self.floor, self.prior = self.double.floor, self.double.prior
+        self.start = pack_state(filter.state, filter.dtype)
+
+    def columns(
+        self, probs: Array, weight: Floats, dt: Floats, states: Floats, counts: Ints
+    ) -> list[Array]:
+        """Return the columns of new rows; the states of streams become those after them."""
+        seen = np.where(np.isnan(probs[:, 0]), 0.0, weight)
+        estimates = np.empty(probs.shape, self.dtype)
+        if len(probs):
+            s, beta, steps = (np.ascontiguousarray(x, self.dtype) for x in (probs, weight, dt))
+            observed = StreamRows(s, beta, steps, counts=counts)
+            before = np.ascontiguousarray(states, self.dtype)
+            states[:] = self.runner.run(before, observed, estimates, threads=1)
+        return [likelihoods(probs, seen, self.floor, self.prior), estimates]
+
+    def smooth(
+        self, columns: list[Array], dt: Floats, _states: Floats, group: SmoothedGroup
+    ) -> Array:
+        """Return the results of complete rows, without the temperature."""
+        likelihood, estimates = columns
+        if group.ahead == 0:
+            return estimates[group.targets]
+        ends = np.repeat(np.cumsum(group.sizes), group.sizes)
+        own = estimates[group.targets]
+        return sticky_rows(self.double, own, likelihood, dt, group.ahead, ends, group.targets)
+
+    def is_valid(self, columns: list[Array]) -> bool:
+        """Return whether columns are what rows may have."""
+        likelihood, estimates = columns
+        valid = ((likelihood >= 0) & (likelihood <= 1e30)).all() and likelihood.any(axis=1).all()
+        return bool(valid) and _are_probabilities(estimates)
+
+
+class DirichletRows:
+    """A head with a Dirichlet filter.
+
+    Its state is that in double precision before the first row held. Columns: the weight, what the
+    step leaves of a state, and the row.
+    """
+
+    def __init__(self, filter: Any) -> None:  # noqa: A002
+        self.filter, self.double = filter, in_double(untempered(filter))
+        self.dtype, self.temperature = filter.dtype, filter.temperature
+        self.classes = K = len(filter.classes)
+        self.places: Any = 0, 1, slice(2, 2 + K)
+        self.floor, self.prior, self.gamma = 1.0, np.ones(K), filter.gamma
+        self.start = pack_state(filter.state, filter.dtype)
+        self.runner = StreamRunner(untempered(filter))
+
+    def search(
+        self, state: Floats, dt: Floats, eta: Floats, nu: Floats, probs: Floats, weight: Floats
+    ) -> Floats:
+        """Return the result of a row, (K,), that the core does not find."""
+        own = state[None], dt, eta, nu[None], probs[None], weight
+        result: Floats = in_two_searches(self.double, *own)[0]
+        return result
+
+    def columns(
+        self, probs: Array, weight: Floats, dt: Floats, _states: Floats, _counts: Ints
+    ) -> list[Array]:
+        """Return the columns of new rows."""
+        rows = (np.ascontiguousarray(x, self.dtype) for x in (probs, weight, dt))
+        _core.check_rows(self.classes, *rows)
+        seen = np.where(np.isnan(probs[:, 0]), 0.0, weight)
+        return [seen, decays(self.gamma, dt), np.asarray(probs, np.float64)]
+
+    def smooth(
+        self, columns: list[Array], dt: Floats, states: Floats, group: SmoothedGroup
+    ) -> Array:
+        """Return the results of complete rows; the states become those before the rows left."""
+        weight, _, probs = columns
+        before = np.ascontiguousarray(states[group.streams])
+        if group.ahead == 0:
+            estimates = np.empty(probs.shape, self.dtype)
+            rows = (np.ascontiguousarray(x, self.dtype) for x in (probs, weight, dt))
+            self.runner.run(before.astype(self.dtype), StreamRows(*rows), estimates, threads=1)
+            return estimates
+        smoothed = dirichlet_rows(
+            self.double, before, probs, weight, dt, group.ahead, group.sizes, group.complete
+        )
+        states[group.streams] = before
+        return smoothed
+
+    def is_valid(self, columns: list[Array]) -> bool:
+        """Return whether columns are what rows may have."""
+        weight, kept, probs = columns
+        valid = ((weight >= 0) & (weight <= 1) & (kept >= 0) & (kept <= 1)).all()
+        return bool(valid) and _are_probabilities(probs[~np.isnan(probs).all(axis=1)])
+
+
+def smoothed_rows(filter: Any) -> Any:  # noqa: A002
+    """Return what smooths the rows of a head with a filter."""
+    return (StickyRows if isinstance(filter, StickyFilter) else DirichletRows)(filter)
+
+
+def _are_probabilities(rows: Floats) -> bool:
+    """Return whether all rows are probabilities, as near as a filter takes them."""
+    return bool((rows >= 0).all() and (abs(rows.sum(axis=1) - 1) <= MAX_OFF).all())
 
 
 def check_smoother(filter: Any) -> Smoother:  # noqa: A002
