@@ -28,12 +28,12 @@ static int32_t shared_segment(const events_view *s, cf_time *start, events_sum *
 /* Whether every path leaves the segment, and all at the same time. */
 static int has_one_end(const events_view *s, int32_t segment, cf_time end) {
     int32_t i;
-    for (i = 0; i < slow_in(s) * slots_in(s); i++)
-        if (s->entry[i].node == segment && s->entry[i].time != end) return 0;
     for (i = 0; i < states_in(s); i++)
         if (*s->self[i] == segment || (*s->parent[i] == segment && *s->start[i] != end)) return 0;
     for (i = 0; i < nodes_in(s); i++)
         if (s->node[i].refs > 0 && s->node[i].parent == segment && s->node[i].start != end) return 0;
+    for (i = 0; i < slow_in(s) * slots_in(s); i++)
+        if (s->entry[i].node == segment && s->entry[i].time != end) return 0;
     return 1;
 }
 

@@ -104,9 +104,10 @@ static void push_entries(events_view *s, cf_time time) {
     const events_sum before = from < 0 ? 0 : open_mass(s, from);
     int32_t m;
     for (m = 0; m < slow_in(s); m++) {
+        events_ring *const ring = &s->ring[m];
         events_entry *entry;
-        if (s->ring[m].count == slots_in(s)) thin(s, m);
-        entry = entry_at(s, m, s->ring[m].count++);
+        if (ring->count == slots_in(s)) thin(s, m);
+        entry = entry_at(s, m, ring->count++);
         entry->time = time;
         entry->before = before;
         entry->gain = s->gains[m];
@@ -135,12 +136,11 @@ static void rebase(events_view *s) {
      v_k <- max(v_k, -enter_k + sum of w e_k from t' on),   relative to the lead at t'. */
 static int mature(events_view *s, int32_t k, int32_t m, cf_time end) {
     const cf_time d = rule_of(s)->min_duration[k];
+    events_ring *const ring = &s->ring[m];
+    events_entry *entry = entry_at(s, m, 0);
     int changed = 0;
-    while (s->ring[m].count > 0) {
-        events_entry *const entry = entry_at(s, m, 0);
-        cf_real value;
-        if (!is_as_long(end - entry->time, d, end)) break;
-        value = s->gains[m] - entry->gain - (entry->label < 0 ? 0 : enter_of(rule_of(s), k));
+    for (; ring->count > 0 && is_as_long(end - entry->time, d, end); changed = 1) {
+        const cf_real value = s->gains[m] - entry->gain - (entry->label < 0 ? 0 : enter_of(rule_of(s), k));
         if (entry->label != k && (*s->parent[k] < 0 || value > *s->value[k])) {
             enter_from(s, k, entry->node);
             *s->value[k] = value;
@@ -148,8 +148,12 @@ static int mature(events_view *s, int32_t k, int32_t m, cf_time end) {
             *s->before[k] = entry->before;
             set_mass(s, k, s->masses[m] - entry->mass);
         }
-        pop_entry(s, m, entry);
-        changed = 1;
+        release_node(s, entry->node);
+        entry++->node = -1;
+        ring->count--;
+        if (++ring->oldest < slots_in(s)) continue;
+        ring->oldest = 0;
+        entry -= slots_in(s);
     }
     return changed;
 }
@@ -159,10 +163,11 @@ static void pass_slow_row(events_view *s, const cf_real *p, cf_time time, cf_rea
     events_head *h = s->head;
     const int32_t lead = h->lead, classes = (int32_t)CF_COUNT(rule_of(s)->classes);
     const events_sum before = lead < 0 ? 0 : open_mass(s, lead);
-    int32_t k, m = 0, from, changed = 0;
+    int32_t k, m = 0, from, kept, changed = 0;
     if (lead >= 0) push_entries(s, time);
     from = lead < 0 ? -1 : *s->self[lead];
-    if (lead >= 0) s->node[from].refs++; /* it stays, also where its entries are old enough at once */
+    kept = slow_in(s) < states_in(s) ? from : -1; /* for other classes, also where its entries are old enough at once */
+    if (kept >= 0) s->node[kept].refs++;
 #ifndef CF_TICKS
     weigh(s, p, w);
 #endif
@@ -190,7 +195,7 @@ static void pass_slow_row(events_view *s, const cf_real *p, cf_time time, cf_rea
             m++;
         }
     }
-    release_node(s, from);
+    release_node(s, kept);
     if (h->lead < 0) h->lead = (events_index)best_class(s);
     if (changed) confirm(s);
     if (++h->since >= CF_EVENTS_REBASE) rebase(s);

@@ -355,14 +355,6 @@ CF_INLINE events_entry *entry_at(const events_view *s, int32_t m, int32_t i) {
     return &s->entry[m * slots_in(s) + (at < slots_in(s) ? at : at - slots_in(s))];
 }
 
-CF_INLINE void pop_entry(events_view *s, int32_t m, events_entry *oldest) {
-    events_ring *const ring = &s->ring[m];
-    release_node(s, oldest->node);
-    oldest->node = -1;
-    ring->oldest = (events_index)(ring->oldest + 1 < slots_in(s) ? ring->oldest + 1 : 0);
-    ring->count--;
-}
-
 static void drop_entry(events_view *s, int32_t m, int32_t i) {
     release_node(s, entry_at(s, m, i)->node);
     for (s->ring[m].count--; i < s->ring[m].count; i++) *entry_at(s, m, i) = *entry_at(s, m, i + 1);
