@@ -107,6 +107,17 @@ def test_a_state_does_not_grow_with_the_rate_of_the_rows(minutes: float) -> None
     assert 16_000 < len(state) < 20_000
 
 
+@pytest.mark.parametrize("rows", range(1000, 1300, 37))
+def test_entries_are_kept_at_all_distances(rows: int) -> None:
+    """The last event has to begin before its class does, for the stream ends too early."""
+    probs = np.tile([0.6, 0.4], (rows, 1))
+    probs[-150:] = [0.05, 0.95]
+    rule = plain_rule(2, 1.0, min_duration=np.full(2, 300.0))
+    events = offline(rule.compiled(), np.arange(rows * 1.0), probs)
+    assert [event[0] for event in events] == [0, 1]
+    assert rows - 300 * (1 + LATE) <= events[1][1] <= rows - 300
+
+
 def test_an_event_begins_where_its_class_does() -> None:
     """Of the entries that are close to each other, the one that is worth the most stays."""
     times, probs = np.arange(20_000) / 100, np.tile([0.9, 0.1], (20_000, 1))
