@@ -237,9 +237,12 @@ def reported(rule: Rule, found: list[Segment], first: float, end: float) -> list
         if i + 1 < len(merged) and merged[i + 1][1] - stop < both:
             b = stop + (merged[i + 1][1] - stop) * (rule.pad_after / both)
         mean = sum(p * w for p, w in parts) / sum(w for _, w in parts)
-        while b - a > rule.max_duration:
-            out.append(Segment(label, a, a + rule.max_duration, mean))
-            a += rule.max_duration
+        length = rule.max_duration
+        while b - a > 100_000 * length:
+            length *= 2
+        while b - a > length:
+            out.append(Segment(label, a, a + length, mean))
+            a += length
         out.append(Segment(label, a, b, mean))
     return out
 

@@ -55,7 +55,7 @@
 #define cf_events_finish cf_events_finish_f64
 #define cf_events_current cf_events_current_f64
 #define cf_events_piece cf_events_piece_f64
-#define cf_events_full cf_events_full_f64
+#define cf_events_needed cf_events_needed_f64
 #define cf_events_last cf_events_last_f64
 #define cf_events_grow cf_events_grow_f64
 #include "binding_impl.h"

@@ -256,26 +256,19 @@ JS_EXPORT void events_start(const js_events *rule, void *state, size_t nodes, si
 /* The time of the last row. */
 JS_EXPORT double events_last(const void *state) { return cf_events_last(state); }
 
-/* The bytes that a state needs before its next row; 0 where it has enough. */
+/* The bytes that a state should have before its next row. */
 JS_EXPORT size_t events_needed(const js_events *rule, const void *state) {
-    size_t nodes, slots;
-    return cf_events_full(&rule->settings, state, &nodes, &slots) ? cf_events_size(&rule->settings, nodes, slots) : 0;
+    return cf_events_needed(&rule->settings, state);
 }
 
-JS_EXPORT cf_status events_grow(const js_events *rule, const void *state, void *larger) {
-    size_t nodes, slots;
-    (void)cf_events_full(&rule->settings, state, &nodes, &slots);
-    return cf_events_grow(&rule->settings, state, larger, nodes, slots);
+JS_EXPORT void events_grow(const js_events *rule, const void *state, void *larger) {
+    cf_events_grow(&rule->settings, state, larger);
 }
 
 /* Rows until there are no more, or the state must grow, or `room` is full. `counts` are the events, then the rows taken. */
 JS_EXPORT cf_status events_run(const js_events *rule, void *state, size_t rows, const double *times,
                                const cf_real *probs, cf_event *events, size_t room, size_t *counts) {
-    const cf_events *const settings = &rule->settings;
-    const cf_status status = cf_events_run(settings, state, rows, times, probs, events, room, counts, counts + 1);
-    if (status != CF_OK || rows == 0 || counts[1] > 0 || events_needed(rule, state) > 0) return status;
-    counts[1] = 1; /* it cannot grow any more */
-    return cf_events_update(settings, state, *times, probs, events, counts);
+    return cf_events_run(&rule->settings, state, rows, times, probs, events, room, counts, counts + 1);
 }
 
 JS_EXPORT void events_finish(const js_events *rule, void *state, cf_event *events, size_t *count) {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import math
 from typing import Any
 
@@ -173,11 +174,11 @@ def test_an_old_state_can_go_on_another_way() -> None:
 
 
 def test_a_state_grows_with_its_minimum_duration() -> None:
-    rule = plain_rule(3, 1.0, min_duration=np.full(3, 100.0)).compiled()
+    rule = plain_rule(3, 1.0, min_duration=np.full(3, 40.0)).compiled()
     state = rule.start()
     small = len(state)
     state, *_ = rule.run(state, np.arange(1000.0), np.tile(GOOD, (1000, 1)))
-    assert small < len(state) < 20_000
+    assert small < len(state) < 10_000
     assert as_rows(rule.finish(state)) == [(2, 0.0, 1000.0, 0.5, False)]
 
 
@@ -187,8 +188,20 @@ def test_nothing_is_an_event_without_time() -> None:
         assert RULE.current(state) is None
 
 
-def test_too_many_pieces_are_refused() -> None:
-    rule = plain_rule(2, 1.0, max_duration=1e-12).compiled()
-    state, *_ = rule.run(rule.start(), [0.0, 1.0], [[1.0, 0.0]] * 2)
-    with pytest.raises(cf.ArgumentError, match="max_duration"):
-        rule.finish(state)
+@pytest.mark.parametrize("length", [1e-4, 1e-12, 5e-324])
+@pytest.mark.parametrize("start", [0.0, 1.7e9])
+def test_an_event_has_a_limited_number_of_pieces(length: float, start: float) -> None:
+    rule = plain_rule(2, 1.0, max_duration=length).compiled()
+    state, *_ = rule.run(rule.start(), start + np.arange(21.0), [[1.0, 0.0]] * 21)
+    pieces = as_rows(rule.finish(state))
+    assert 10_000 < len(pieces) <= 100_000
+    assert (pieces[0][1], pieces[-1][2]) == (start, start + 21)
+    assert all(a[2] == b[1] for a, b in itertools.pairwise(pieces))
+    assert all(piece[1] < piece[2] for piece in pieces)
+
+
+def test_pieces_are_whole_multiples_of_max_duration() -> None:
+    rule = plain_rule(2, 1.0, max_duration=900.0).compiled()
+    state, *_ = rule.run(rule.start(), [0.0, 1.7e9], [[1.0, 0.0]] * 2)
+    lengths = {piece[2] - piece[1] for piece in as_rows(rule.finish(state))[:-1]}
+    assert lengths == {32 * 900.0 * 2}

@@ -14,45 +14,19 @@ int reserve(List *list, size_t more) {
     return 0;
 }
 
-/* Appends events; 0, or -1 after a failure. */
-int add_events(List *list, const cf_event *events, size_t count) {
-    if (count == 0) return 0;
-    if (reserve(list, count) < 0) {
-        PyErr_NoMemory();
-        return -1;
-    }
-    memcpy(list->events + list->count, events, count * sizeof *events);
-    list->count += count;
-    return 0;
-}
-
-/* Divides what is longer than max_duration. */
-int divide(const EventRule *self, List *list) {
-    const double longest = self->core.single ? self->rule.f32.max_duration : self->rule.f64.max_duration;
-    List pieces = {NULL, 0, 0};
+/* Appends the pieces of events, those that are not longer than max_duration as they are. */
+int add_events(const EventRule *self, List *list, const cf_event *events, size_t count) {
     size_t i, n;
-    for (i = 0; i < list->count && list->events[i].end - list->events[i].start <= longest; i++) continue;
-    if (i == list->count) return 0;
-    for (i = 0; i < list->count; i++) {
-        const cf_event *event = &list->events[i];
-        if ((event->end - event->start) / longest > 1e6) {
-            free(pieces.events);
-            raise_error("ArgumentError", "max_duration", PyFloat_FromDouble(longest), "is {}",
-                        "it would divide an event into more than 1e6 pieces", "", -1, -1);
-            return -1;
-        }
+    for (i = 0; i < count; i++) {
         for (n = 0;; n++) {
-            if (reserve(&pieces, 1) < 0) {
-                free(pieces.events);
+            if (reserve(list, 1) < 0) {
                 PyErr_NoMemory();
                 return -1;
             }
-            if (!EVENTS(self, cf_events_piece, event, n, &pieces.events[pieces.count])) break;
-            pieces.count++;
+            if (!EVENTS(self, cf_events_piece, &events[i], n, &list->events[list->count])) break;
+            list->count++;
         }
     }
-    free(list->events);
-    *list = pieces;
     return 0;
 }
 

@@ -70,8 +70,8 @@ int events_init(PyObject *object, PyObject *args, PyObject *kwargs) {
                                      &least, &max_gap, &max_delay, &merge_gap, &before, &after, &shift, &longest,
                                      &nodes, &slots))
         return -1;
-    if (nodes != 0 && (nodes < CF_EVENTS_NODES || nodes > 4096 || slots < 0 || slots > 1 << 24)) {
-        PyErr_SetString(PyExc_ValueError, "nodes and slots: a state has 4 to 4096 nodes, and up to 2^24 slots");
+    if (nodes != 0 && (nodes < CF_EVENTS_NODES || nodes > 4096 || slots < 0 || slots > CF_EVENTS_SLOTS)) {
+        PyErr_SetString(PyExc_ValueError, "nodes and slots: a state has 4 to 4096 nodes, and up to 64 slots");
         return -1;
     }
     fresh.nodes = (size_t)nodes;

@@ -4,9 +4,16 @@
 #include "events.h"
 
 /* A state is begun with so many nodes and slots, and gets twice as many where they are full. */
-enum { FIRST_NODES = 16, FIRST_SLOTS = 16, ROWS_AT_A_TIME = 8192 };
+enum { FIRST_NODES = 16, FIRST_SLOTS = 8, ROWS_AT_A_TIME = 8192 };
 
 /* ---- states ---- */
+
+static void memory_of(const EventRule *self, const char *state, size_t *nodes, size_t *slots) {
+    if (self->core.single)
+        cf_events_memory_f32(state, nodes, slots);
+    else
+        cf_events_memory_f64(state, nodes, slots);
+}
 
 /* The bytes of a state, after the least that tells one of this rule from other bytes; `check` looks at all of it. */
 static const char *take_state(const EventRule *self, PyObject *object, size_t *bytes) {
@@ -20,11 +27,8 @@ static const char *take_state(const EventRule *self, PyObject *object, size_t *b
     if (PyBytes_AsStringAndSize(object, &state, &length) < 0) return NULL;
     *bytes = (size_t)length;
     if (*bytes >= self->core.cache_size) { /* at least a head */
-        if (self->core.single)
-            cf_events_memory_f32(state, &nodes, &slots);
-        else
-            cf_events_memory_f64(state, &nodes, &slots);
-        if (nodes < 4096 + 1 && slots < (1 << 24) + 1 && EVENTS(self, cf_events_size, nodes, slots) == *bytes)
+        memory_of(self, state, &nodes, &slots);
+        if (nodes <= 4096 && slots <= CF_EVENTS_SLOTS && EVENTS(self, cf_events_size, nodes, slots) == *bytes)
             return state;
     }
     PyErr_SetString(PyExc_ValueError, "state has bytes that are no state of this event rule; take those that start(), "
@@ -32,34 +36,31 @@ static const char *take_state(const EventRule *self, PyObject *object, size_t *b
     return NULL;
 }
 
-static int is_full(const EventRule *self, const char *state, size_t *nodes, size_t *slots) {
-    return self->nodes == 0 && EVENTS(self, cf_events_full, state, nodes, slots);
+/* The bytes of a state that has room for the next row. */
+static size_t next_size(const EventRule *self, const char *state, size_t bytes) {
+    return self->nodes > 0 ? bytes : EVENTS(self, cf_events_needed, state);
+}
+
+/* Copies a state of `bytes` into one of that size. */
+static void copy_state(const EventRule *self, const char *state, size_t bytes, char *to, size_t size) {
+    if (size == bytes)
+        memcpy(to, state, bytes);
+    else
+        EVENTS(self, cf_events_grow, state, to);
 }
 
 /* A copy of a state with room for the next row; its size goes to *bytes. free it. */
-static char *copy_state(const EventRule *self, const char *state, size_t *bytes) {
-    size_t nodes, slots;
-    char *copy;
-    if (!is_full(self, state, &nodes, &slots)) {
-        copy = malloc(*bytes);
-        if (copy != NULL) memcpy(copy, state, *bytes);
-        return copy;
-    }
-    *bytes = EVENTS(self, cf_events_size, nodes, slots);
-    copy = malloc(*bytes);
-    if (copy != NULL && EVENTS(self, cf_events_grow, state, copy, nodes, slots) != CF_OK) {
-        free(copy);
-        copy = NULL;
-    }
+static char *copy_of(const EventRule *self, const char *state, size_t *bytes) {
+    const size_t size = next_size(self, state, *bytes);
+    char *const copy = malloc(size);
+    if (copy != NULL) copy_state(self, state, *bytes, copy, size);
+    *bytes = size;
     return copy;
 }
 
 static size_t room_of(const EventRule *self, const char *state) {
     size_t nodes, slots;
-    if (self->core.single)
-        cf_events_memory_f32(state, &nodes, &slots);
-    else
-        cf_events_memory_f64(state, &nodes, &slots);
+    memory_of(self, state, &nodes, &slots);
     return CF_EVENTS_ROOM(nodes);
 }
 
@@ -101,47 +102,28 @@ PyObject *events_start(PyObject *object, PyObject *nothing) {
 
 /* The state after a row of numbers, NULL after a failure; `list` gets the events that are final by then. */
 PyObject *after_row(const EventRule *self, PyObject *object, double time, const void *probs, List *list) {
-    cf_event few[CF_EVENTS_ROOM(2 * FIRST_NODES)];
-    List found = {few, 0, 0};
-    PyObject *after;
-    const char *state;
+    cf_event few[CF_EVENTS_ROOM(2 * FIRST_NODES)], *events = few;
+    PyObject *after = NULL;
     char *to;
-    size_t bytes, nodes, slots, room;
+    size_t bytes, size, room, count;
     cf_status status;
-    int full;
-    state = take_state(self, object, &bytes);
+    const char *const state = take_state(self, object, &bytes);
     if (state == NULL) return NULL;
-    full = is_full(self, state, &nodes, &slots);
-    if (full) bytes = EVENTS(self, cf_events_size, nodes, slots);
-    after = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)bytes);
+    size = next_size(self, state, bytes);
+    after = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)size);
     if (after == NULL) return NULL;
     to = PyBytes_AsString(after);
-    if (!full)
-        memcpy(to, state, bytes);
-    else if (EVENTS(self, cf_events_grow, state, to, nodes, slots) != CF_OK) {
+    copy_state(self, state, bytes, to, size);
+    room = room_of(self, to);
+    if (room > sizeof few / sizeof *few) events = malloc(room * sizeof *events);
+    if (events == NULL) {
         Py_DECREF(after);
         return PyErr_NoMemory();
     }
-    room = room_of(self, to);
-    if (room > sizeof few / sizeof *few) {
-        found.events = NULL;
-        if (reserve(&found, room) < 0) {
-            Py_DECREF(after);
-            return PyErr_NoMemory();
-        }
-    }
-    status = EVENTS(self, cf_events_update, to, time, probs, found.events, &found.count);
-    if (status != CF_OK) {
-        raise_events(self, status, -1, time, last_time(self, state), probs);
-        Py_CLEAR(after);
-    } else if (found.count > 0) {
-        List own = {NULL, 0, 0}; /* `divide` needs a list of its own */
-        if (add_events(&own, found.events, found.count) < 0 || divide(self, &own) < 0 ||
-            add_events(list, own.events, own.count) < 0)
-            Py_CLEAR(after);
-        free(own.events);
-    }
-    if (found.events != few) free(found.events);
+    status = EVENTS(self, cf_events_update, to, time, probs, events, &count);
+    if (status != CF_OK) raise_events(self, status, -1, time, last_time(self, state), probs);
+    if (status != CF_OK || add_events(self, list, events, count) < 0) Py_CLEAR(after);
+    if (events != few) free(events);
     return after;
 }
 
@@ -175,39 +157,31 @@ static PyObject *events_stream(PyObject *object, PyObject *const *args, Py_ssize
     return ready((Core *)object) ? update_events(object, args, nargs, events_update) : NULL;
 }
 
-/* Takes all rows, in a state that grows; it needs no GIL. Returns -1 where memory is short. */
+/* Takes all rows, in a state that grows, if it may; it needs no GIL. Returns -1 where memory is short. */
 static int run_rows(const EventRule *self, char **state, size_t *bytes, const double *times, const char *probs,
                     size_t rows, List *list, cf_status *status, size_t *row) {
     const size_t width = self->core.classes * size_of(&self->core);
     *status = CF_OK;
-    for (*row = 0; *row < rows;) {
+    for (*row = 0; *row < rows && *status == CF_OK;) {
         const size_t left = rows - *row, now = left < ROWS_AT_A_TIME ? left : ROWS_AT_A_TIME;
-        size_t nodes, slots, count, taken;
-        if (is_full(self, *state, &nodes, &slots)) {
-            char *larger = copy_state(self, *state, bytes);
+        const void *const p = probs + *row * width;
+        size_t count, taken = 1;
+        cf_event *events;
+        if (next_size(self, *state, *bytes) != *bytes) {
+            char *const larger = copy_of(self, *state, bytes);
             if (larger == NULL) return -1;
             free(*state);
             *state = larger;
         }
         if (reserve(list, room_of(self, *state)) < 0) return -1;
-        if (self->core.single)
-            *status = cf_events_run_f32(&self->rule.f32, *state, now, times + *row,
-                                        (const float *)(const void *)(probs + *row * width), list->events + list->count,
-                                        list->room - list->count, &count, &taken);
+        events = list->events + list->count;
+        if (self->nodes > 0)
+            *status = EVENTS(self, cf_events_update, *state, times[*row], p, events, &count);
         else
-            *status = cf_events_run_f64(&self->rule.f64, *state, now, times + *row,
-                                        (const double *)(const void *)(probs + *row * width),
-                                        list->events + list->count, list->room - list->count, &count, &taken);
+            *status = EVENTS(self, cf_events_run, *state, now, times + *row, p, events, list->room - list->count,
+                             &count, &taken);
         list->count += count;
-        *row += taken;
-        if (*status != CF_OK) return 0;
-        if (taken == 0 && !is_full(self, *state, &nodes, &slots)) { /* it cannot grow any more */
-            const char *p = probs + *row * width;
-            *status = EVENTS(self, cf_events_update, *state, times[*row], (const void *)p, list->events + list->count,
-                             &count);
-            list->count += count;
-            ++*row;
-        }
+        *row += self->nodes > 0 ? *status == CF_OK : taken;
     }
     return 0;
 }
@@ -217,7 +191,7 @@ static PyObject *events_run(PyObject *object, PyObject *args) {
     Core doubles;
     PyObject *state_object, *times_object, *probs_object, *after, *result = NULL;
     PyArrayObject *times = NULL, *probs = NULL;
-    List list = {NULL, 0, 0};
+    List list = {NULL, 0, 0}, pieces = {NULL, 0, 0};
     const char *from;
     char *state = NULL;
     size_t bytes, rows, row = 0;
@@ -242,7 +216,7 @@ static PyObject *events_run(PyObject *object, PyObject *args) {
     }
     from = take_state(self, state_object, &bytes);
     if (from == NULL) goto done;
-    state = copy_state(self, from, &bytes);
+    state = copy_of(self, from, &bytes);
     if (state == NULL) {
         PyErr_NoMemory();
         goto done;
@@ -256,8 +230,8 @@ static PyObject *events_run(PyObject *object, PyObject *args) {
         const double *t = PyArray_DATA(times);
         raise_events(self, status, (Py_ssize_t)row, t[row], row > 0 ? t[row - 1] : last_time(self, from),
                      element(&self->core, PyArray_DATA(probs), row * self->core.classes));
-    } else if (divide(self, &list) == 0) {
-        PyObject *columns = as_columns(&list);
+    } else if (add_events(self, &pieces, list.events, list.count) == 0) {
+        PyObject *columns = as_columns(&pieces);
         after = columns == NULL ? NULL : PyBytes_FromStringAndSize(state, (Py_ssize_t)bytes);
         if (after != NULL)
             result =
@@ -269,6 +243,7 @@ static PyObject *events_run(PyObject *object, PyObject *args) {
 done:
     Py_XDECREF((PyObject *)times);
     Py_XDECREF((PyObject *)probs);
+    free(pieces.events);
     free(list.events);
     free(state);
     return result;
@@ -276,7 +251,7 @@ done:
 
 static PyObject *events_finish(PyObject *object, PyObject *argument) {
     EventRule *self = (EventRule *)object;
-    List list = {NULL, 0, 0};
+    List list = {NULL, 0, 0}, pieces = {NULL, 0, 0};
     PyObject *result = NULL;
     const char *from;
     char *state;
@@ -284,13 +259,14 @@ static PyObject *events_finish(PyObject *object, PyObject *argument) {
     if (!ready(&self->core)) return NULL;
     from = take_state(self, argument, &bytes);
     if (from == NULL) return NULL;
-    state = copy_state(self, from, &bytes);
+    state = copy_of(self, from, &bytes);
     if (state == NULL || reserve(&list, room_of(self, state)) < 0) {
         PyErr_NoMemory();
     } else {
         EVENTS(self, cf_events_finish, state, list.events, &list.count);
-        if (divide(self, &list) == 0) result = as_columns(&list);
+        if (add_events(self, &pieces, list.events, list.count) == 0) result = as_columns(&pieces);
     }
+    free(pieces.events);
     free(list.events);
     free(state);
     return result;
@@ -306,7 +282,7 @@ static PyObject *events_current(PyObject *object, PyObject *argument) {
     if (!ready(&self->core)) return NULL;
     from = take_state(self, argument, &bytes);
     if (from == NULL) return NULL;
-    state = copy_state(self, from, &bytes);
+    state = copy_of(self, from, &bytes);
     if (state != NULL) copy = malloc(bytes);
     if (copy == NULL) {
         free(state);

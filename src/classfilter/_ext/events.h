@@ -29,8 +29,7 @@ typedef struct {
 } List;
 
 int reserve(List *list, size_t more);
-int add_events(List *list, const cf_event *events, size_t count);
-int divide(const EventRule *self, List *list);
+int add_events(const EventRule *self, List *list, const cf_event *events, size_t count);
 PyObject *as_columns(const List *list);
 PyObject *as_tuples(const List *list);
 

@@ -52,16 +52,10 @@ static PyObject *rules_start(PyObject *object, PyObject *nothing) {
 }
 
 /* In the order of their end, then of their column. */
-static void sort(List *list) {
-    size_t i, j;
-    for (i = 1; i < list->count; i++) {
-        const cf_event event = list->events[i];
-        for (j = i; j > 0 && (list->events[j - 1].end > event.end ||
-                              (list->events[j - 1].end == event.end && list->events[j - 1].label > event.label));
-             j--)
-            list->events[j] = list->events[j - 1];
-        list->events[j] = event;
-    }
+static int compare(const void *a, const void *b) {
+    const cf_event *const one = a, *const other = b;
+    if (one->end != other->end) return one->end < other->end ? -1 : 1;
+    return one->label - other->label;
 }
 
 static PyObject *rules_update(PyObject *object, PyObject *const *args, Py_ssize_t nargs) {
@@ -95,7 +89,7 @@ static PyObject *rules_update(PyObject *object, PyObject *const *args, Py_ssize_
         for (i = before; i < list.count; i++)
             list.events[i].label += (int)(head->column + head->columns) - (int)head->rule->core.classes;
     }
-    sort(&list);
+    if (list.count > 1) qsort(list.events, list.count, sizeof *list.events, compare);
     if (after != NULL) events = as_tuples(&list);
     if (events != NULL) result = PyTuple_Pack(2, after, events);
     Py_XDECREF(events);

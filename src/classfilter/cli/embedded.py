@@ -32,7 +32,7 @@ from .options import FILE, example, message_of, printable, warnings_as_lines
     help="The unit of the device's clock, for events.",
 )
 @click.option(
-    "--step", help="The shortest time between two rows, for events with a minimum duration: 100ms."
+    "--step", help="The shortest time between two rows: saves memory of a short minimum duration."
 )
 def export_command(config: Path, out: Path, as_json: bool, tick: str, step: str | None) -> None:
     """Write a filter as a folder of C files: CONFIG is a TOML file, as tune writes it.

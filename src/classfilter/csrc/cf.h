@@ -379,7 +379,7 @@ cf_status cf_adaptive_called_f64(const cf_adaptive_f64 *settings, double *state,
    3. Two events in a row, of one class and at most merge_gap apart, become one.
    4. Events grow by pad_before and pad_after, but not beyond the stream, nor into other events; where the time between two
       is shorter than both pads, they meet where it is divided in the ratio of the pads.
-   5. cf_events_piece divides what is longer than max_duration.
+   5. cf_events_piece divides what is longer than max_duration, into CF_EVENTS_PIECES at most.
 
    An event's probability is the mean of p_t(k) over the rows that it comes from, weighted by their time.
 
@@ -443,11 +443,15 @@ cf_status cf_events_prepare_f64(const cf_events_f64 *rule);
 
 /* The state of a stream is one block of memory without pointers, to be copied and saved as it is: so many bytes, aligned as
    a double. `nodes` are the closed segments that it can hold, at least CF_EVENTS_NODES; 16 are plenty. `slots` are the rows
-   that a class may still have been entered at: rows in the longest minimum duration, and 2 more; 0 where there is none. */
+   that it can hold for each class with a minimum duration, which may have been entered at them: rows in the longest one, and
+   2 more, but 2 at least and CF_EVENTS_SLOTS at most; 0 where there is none. Of n slots that are too few, those are kept at
+   which the class would rather have been entered: as good as all, but for events that last less than 1 + 2 / (n - 2) times
+   the minimum duration. */
 #define CF_EVENTS_NODES 4
+#define CF_EVENTS_SLOTS 64
 #ifdef CF_TICKS /* for an array: `states` is K, or K + 1 with min_probability; `slow` classes have a minimum duration */
 #define CF_EVENTS_BYTES(classes, states, slow, nodes, slots)                                                           \
-    (136 + 32 * (states) + (4 * (classes) + 10 * (slow) + 7) / 8 * 8 + 24 * (nodes) + (16 + 8 * (slow)) * (slots))
+    (136 + 32 * (states) + (4 * (classes) + 12 * (slow) + 7) / 8 * 8 + 24 * (nodes) + 24 * (slow) * (slots))
 #endif
 size_t cf_events_size_f32(const cf_events_f32 *rule, size_t nodes, size_t slots);
 size_t cf_events_size_f64(const cf_events_f64 *rule, size_t nodes, size_t slots);
@@ -457,7 +461,7 @@ cf_status cf_events_start_f32(const cf_events_f32 *rule, void *state, size_t nod
 cf_status cf_events_start_f64(const cf_events_f64 *rule, void *state, size_t nodes, size_t slots);
 
 /* One row at `time`: K probabilities, or NaN only. Up to CF_EVENTS_ROOM events, final by now, go to `events`, and their number
-   to *count. Where the memory is full, the oldest open question is decided by the best path so far. */
+   to *count. Where there is no node left, the oldest open question is decided by the best path so far. */
 #define CF_EVENTS_ROOM(nodes) ((nodes) + 2)
 cf_status cf_events_update_f32(const cf_events_f32 *rule, void *state, cf_time time, const float *probs,
                                cf_event *events, size_t *count);
@@ -473,7 +477,7 @@ cf_status cf_events_tick_f64(const cf_events_f64 *rule, void *state, uint32_t no
                              cf_event *events, size_t *count);
 #endif
 
-/* Many rows, exactly as a loop of cf_events_update; but it stops where the next row needs more memory (cf_events_full) or
+/* Many rows, exactly as a loop of cf_events_update; but it stops where the next row needs more memory (cf_events_needed) or
    more than what is left of `room` events, which must be CF_EVENTS_ROOM at least. *taken rows are done then: go on after
    them. At a failure nothing has changed, and *taken is the row that fails. Not with CF_TICKS. */
 cf_status cf_events_run_f32(const cf_events_f32 *rule, void *state, size_t rows, const cf_time *times,
@@ -493,24 +497,26 @@ cf_status cf_events_current_f32(const cf_events_f32 *rule, const void *state, vo
 cf_status cf_events_current_f64(const cf_events_f64 *rule, const void *state, void *copy, cf_event *event, int *open,
                                 int *confirmed);
 
-/* Piece number i of an event that max_duration divides: pieces of max_duration, and the rest. 0 where there is none. */
+/* Piece number i of an event that max_duration divides: pieces of max_duration, and the rest. 0 where there is none. An event
+   of more than CF_EVENTS_PIECES, as after a clock that was set, has pieces of 2, 4, 8... times max_duration. */
+#define CF_EVENTS_PIECES 100000
 int cf_events_piece_f32(const cf_events_f32 *rule, const cf_event *event, size_t i, cf_event *piece);
 int cf_events_piece_f64(const cf_events_f64 *rule, const cf_event *event, size_t i, cf_event *piece);
 
-/* The nodes and slots of a state; and how many it should have before the next row, twice as many where they are full. The
-   latter, cf_events_grow and cf_events_check are not there with CF_TICKS. */
+/* The nodes and slots of a state. */
 void cf_events_memory_f32(const void *state, size_t *nodes, size_t *slots);
 void cf_events_memory_f64(const void *state, size_t *nodes, size_t *slots);
-int cf_events_full_f32(const cf_events_f32 *rule, const void *state, size_t *nodes, size_t *slots);
-int cf_events_full_f64(const cf_events_f64 *rule, const void *state, size_t *nodes, size_t *slots);
 
 /* The time of the last row, 0 where there was none. */
 cf_time cf_events_last_f32(const void *state);
 cf_time cf_events_last_f64(const void *state);
 
-/* Copies a state into a larger block, which has at least as many nodes and slots. */
-cf_status cf_events_grow_f32(const cf_events_f32 *rule, const void *state, void *larger, size_t nodes, size_t slots);
-cf_status cf_events_grow_f64(const cf_events_f64 *rule, const void *state, void *larger, size_t nodes, size_t slots);
+/* The bytes that a state should have before the next row: its own, or more where it is full. cf_events_grow copies it into a
+   block of so many. These two and cf_events_check are not there with CF_TICKS. */
+size_t cf_events_needed_f32(const cf_events_f32 *rule, const void *state);
+size_t cf_events_needed_f64(const cf_events_f64 *rule, const void *state);
+void cf_events_grow_f32(const cf_events_f32 *rule, const void *state, void *larger);
+void cf_events_grow_f64(const cf_events_f64 *rule, const void *state, void *larger);
 
 /* Tells whether these bytes, from anywhere, are a state that all functions above can take. */
 cf_status cf_events_check_f32(const cf_events_f32 *rule, const void *state, size_t bytes);

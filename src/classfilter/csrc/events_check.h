@@ -15,9 +15,8 @@ static int is_head(const cf_events *rule, const events_head *h, size_t bytes) {
     if (h->magic != CF_EVENTS_MAGIC || h->bytes != bytes) return 0;
     if (h->states != (int32_t)states_of(rule) || h->slow != (int32_t)slow_of(rule)) return 0;
     if (!is_index(h->nodes, CF_EVENTS_NODES, CF_EVENTS_MOST_NODES + 1)) return 0;
-    if (!is_index(h->slots, h->slow > 0 ? 2 : 0, h->slow > 0 ? CF_EVENTS_MOST + 1 : 1)) return 0;
+    if (!is_index(h->slots, h->slow > 0 ? 2 : 0, h->slow > 0 ? CF_EVENTS_SLOTS + 1 : 1)) return 0;
     if (size_of_block(rule, (size_t)h->slow, (size_t)h->nodes, (size_t)h->slots) != bytes) return 0;
-    if (!is_index(h->oldest, 0, h->slots + (h->slow == 0)) || !is_index(h->count, 0, h->slots + 1)) return 0;
     if (!is_index(h->since, 0, CF_EVENTS_REBASE)) return 0;
     if (!is_index(h->rows, 0, 3) || !is_index(h->seen, 0, 1 + (h->rows > 0))) return 0;
     if (!is_index(h->held, -1, (int32_t)rule->classes) || (held && !is_reported(rule, h->held))) return 0;
@@ -45,7 +44,7 @@ static int32_t references(const events_view *s, int32_t node) {
     int32_t i, n = 0;
     for (i = 0; i < s->head->nodes; i++) n += s->node[i].refs > 0 && s->node[i].parent == node;
     for (i = 0; i < s->head->states; i++) n += (*s->self[i] >= 0 ? *s->self[i] : *s->parent[i]) == node;
-    for (i = 0; i < s->head->count; i++) n += s->slot[slot_at(s, i)].node == node;
+    for (i = 0; i < s->head->slow * s->head->slots; i++) n += s->entry[i].node == node;
     return n;
 }
 
@@ -96,23 +95,27 @@ static int are_open(const events_view *s) {
     return valid > 0 && is_index(h->lead, 0, h->states) && *s->parent[h->lead] >= 0;
 }
 
-static int are_slots(const events_view *s) {
-    const events_head *h = s->head;
-    double time = h->stretch;
+/* Whether the rings are rings, before anything is read from them. */
+static int are_rings(const events_view *s) {
+    int32_t m;
+    for (m = 0; m < s->head->slow; m++)
+        if (!is_index(s->ring[m].oldest, 0, s->head->slots) || !is_index(s->ring[m].count, 0, s->head->slots + 1))
+            return 0;
+    return 1;
+}
+
+static int are_entries(const events_view *s) {
     int32_t i, m;
-    for (i = 0; i < h->count; i++) {
-        const events_slot *slot = &s->slot[slot_at(s, i)];
-        if (!is_index(slot->label, -1, h->states) || !is_finite(slot->time) || slot->time < time) return 0;
-        if (slot->node != -1 && !may_follow(s, slot->node, slot->time, slot->before)) return 0;
-        time = slot->time;
-        for (m = 0; m < h->slow; m++) {
-            const int32_t at = slot_at(s, i) * h->slow + m;
-            if (!is_finite((double)s->slot_gain[at]) || !is_finite((double)s->slot_mass[at])) return 0;
-        }
-    }
-    for (m = 0; m < h->slow; m++) {
+    for (m = 0; m < s->head->slow; m++) {
+        double time = s->head->stretch;
         if (!is_finite((double)s->gains[m]) || !is_finite((double)s->masses[m])) return 0;
-        if (!is_index(s->next[m], 0, h->count + 1)) return 0;
+        for (i = 0; i < s->ring[m].count; i++) {
+            const events_entry *entry = entry_at(s, m, i);
+            if (!is_index(entry->label, -1, s->head->states) || !is_finite(entry->time) || entry->time < time) return 0;
+            if (!may_follow(s, entry->node, entry->time, entry->before)) return 0;
+            if (!is_finite((double)entry->gain) || !is_finite((double)entry->mass)) return 0;
+            time = entry->time;
+        }
     }
     return 1;
 }
@@ -125,7 +128,7 @@ static int is_state(const cf_events *rule, const void *state, size_t bytes) {
     if (!is_finite(h->stretch) || !is_finite(h->decided) || h->decided < h->stretch || h->decided > h->last) return 0;
     view_state(&s, rule, state);
     if (h->held >= 0 && h->held_end > shifted(&s, h->decided)) return 0; /* what is open begins there, or later */
-    return is_valid_row(rule->classes, s.last) && are_nodes(&s) && are_open(&s) && are_slots(&s);
+    return is_valid_row(rule->classes, s.last) && are_rings(&s) && are_nodes(&s) && are_open(&s) && are_entries(&s);
 }
 
 #endif

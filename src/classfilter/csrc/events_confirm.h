@@ -28,24 +28,20 @@ static int32_t shared_segment(const events_view *s, cf_time *start, events_sum *
 /* Whether every path leaves the segment, and all at the same time. */
 static int has_one_end(const events_view *s, int32_t segment, cf_time end) {
     int32_t i;
-    for (i = 0; i < s->head->count; i++) {
-        const events_slot *slot = &s->slot[slot_at(s, i)];
-        if (slot->node == segment && slot->time != end) return 0;
-    }
     for (i = 0; i < states_in(s); i++)
         if (*s->self[i] == segment || (*s->parent[i] == segment && *s->start[i] != end)) return 0;
     for (i = 0; i < nodes_in(s); i++)
         if (s->node[i].refs > 0 && s->node[i].parent == segment && s->node[i].start != end) return 0;
+    for (i = 0; i < slow_in(s) * slots_in(s); i++)
+        if (s->entry[i].node == segment && s->entry[i].time != end) return 0;
     return 1;
 }
 
 /* The earliest time at which a path leaves the segment, or `end` where none does. */
 static cf_time first_end(const events_view *s, int32_t segment, cf_time end) {
     int32_t i;
-    for (i = 0; i < s->head->count; i++) {
-        const events_slot *slot = &s->slot[slot_at(s, i)];
-        if (slot->node == segment && slot->time < end) end = slot->time;
-    }
+    for (i = 0; i < slow_in(s) * slots_in(s); i++)
+        if (s->entry[i].node == segment && s->entry[i].time < end) end = s->entry[i].time;
     for (i = 0; i < states_in(s); i++)
         if (*s->parent[i] == segment && *s->start[i] < end) end = *s->start[i];
     for (i = 0; i < nodes_in(s); i++)
@@ -155,7 +151,7 @@ CF_INLINE void follow_lead(events_view *s) {
 static void decide(events_view *s, cf_time horizon) {
     events_head *h = s->head;
     const int32_t best = best_class(s);
-    int32_t chosen, i, k;
+    int32_t chosen, i, k, m;
     if (best < 0) return;
     chosen = *s->start[best] > horizon ? *s->parent[best] : *s->self[best];
     if (*s->start[best] <= horizon) *s->forced[best] = 1;
@@ -166,13 +162,12 @@ static void decide(events_view *s, cf_time horizon) {
     for (k = 0; k < states_in(s); k++)
         if (k != best && *s->parent[k] >= 0 && !agrees(s, *s->self[k], *s->start[k], *s->parent[k], horizon, chosen))
             drop_open(s, k);
-    while (h->count > 0 && s->slot[h->oldest].time <= horizon) pop_slot(s);
-    for (i = 0; i < h->count; i++) {
-        events_slot *slot = &s->slot[slot_at(s, i)];
-        if (slot->node < 0 || agrees(s, -1, slot->time, slot->node, horizon, chosen)) continue;
-        release_node(s, slot->node);
-        slot->node = slot->label = -1;
-    }
+    for (m = 0; m < slow_in(s); m++)
+        for (i = s->ring[m].count - 1; i >= 0; i--) {
+            const events_entry *entry = entry_at(s, m, i);
+            if (entry->time <= horizon || !agrees(s, -1, entry->time, entry->node, horizon, chosen))
+                drop_entry(s, m, i);
+        }
     h->lead = (events_index)best;
     confirm(s);
     lower_values(s, *s->value[best] - leave_of(rule_of(s), best));
@@ -183,12 +178,20 @@ CF_INLINE int lacks_node(const events_view *s) {
     return s->head->free < 0 && (s->head->lead < 0 || *s->self[s->head->lead] < 0);
 }
 
-CF_INLINE int lacks_slot(const events_view *s) { return slow_in(s) > 0 && s->head->count == slots_in(s); }
+/* Whether the next row may need more nodes or entries than a state that grows has. */
+CF_INLINE int needs_nodes(const events_view *s) {
+    return s->head->seen && lacks_node(s) && nodes_in(s) < CF_EVENTS_MOST_NODES;
+}
 
-/* Room for one more node and slot. Each round drops an open path or a slot; one path alone needs two nodes. */
+CF_INLINE int needs_entries(const events_view *s) {
+    int32_t m, count = 0;
+    for (m = 0; m < slow_in(s); m++) count = s->ring[m].count > count ? s->ring[m].count : count;
+    return s->head->seen && count > 0 && count == slots_in(s) && count < CF_EVENTS_SLOTS;
+}
+
+/* Room for one more node. Each round drops an open path or an entry; one path alone needs two nodes. */
 CF_INLINE void make_room(events_view *s) {
-    int32_t rounds = states_in(s) + s->head->count;
-    if (lacks_slot(s)) decide(s, s->slot[s->head->oldest].time);
+    int32_t rounds = states_in(s) + slow_in(s) * slots_in(s);
     for (; rounds > 0 && lacks_node(s); rounds--) decide(s, first_difference(s, s->head->last));
 }
 

@@ -5,70 +5,46 @@
 
 #include "events_check.h"
 
-int cf_events_full(const cf_events *rule, const void *state, size_t *nodes, size_t *slots) {
-    events_view s;
-    int full;
-    view_state(&s, rule, state);
-    cf_events_memory(state, nodes, slots);
-    if (!s.head->seen) return 0;
-    full = lacks_node(&s) && *nodes < CF_EVENTS_MOST_NODES;
-    if (full) *nodes = 2 * *nodes < CF_EVENTS_MOST_NODES ? 2 * *nodes : CF_EVENTS_MOST_NODES;
-    if (!lacks_slot(&s) || *slots == CF_EVENTS_MOST) return full;
-    *slots = 2 * *slots < CF_EVENTS_MOST ? 2 * *slots : CF_EVENTS_MOST;
-    return 1;
+/* What a state should have before the next row: twice as much where it is full. */
+static void room_for_row(const events_view *s, size_t *nodes, size_t *slots) {
+    *nodes = (size_t)s->head->nodes << needs_nodes(s);
+    *slots = (size_t)s->head->slots << needs_entries(s);
+    if (*nodes > CF_EVENTS_MOST_NODES) *nodes = CF_EVENTS_MOST_NODES;
+    if (*slots > CF_EVENTS_SLOTS) *slots = CF_EVENTS_SLOTS;
 }
 
-cf_status cf_events_grow(const cf_events *rule, const void *state, void *larger, size_t nodes, size_t slots) {
+size_t cf_events_needed(const cf_events *rule, const void *state) {
+    events_view s;
+    size_t nodes, slots;
+    view_state(&s, rule, state);
+    room_for_row(&s, &nodes, &slots);
+    return size_of_block(rule, (size_t)s.head->slow, nodes, slots);
+}
+
+void cf_events_grow(const cf_events *rule, const void *state, void *larger) {
     events_view from, to;
-    const events_head *h;
-    events_head head;
-    size_t i, n;
-    cf_status status;
+    size_t i, m, nodes, slots, before;
     view_state(&from, rule, state);
-    h = from.head;
-    if (nodes < (size_t)h->nodes || slots < (size_t)h->slots) return CF_BAD_MEMORY;
-    status = cf_events_start(rule, larger, nodes, slots);
-    if (status != CF_OK) return status;
-    view_state(&to, rule, larger);
-    head = *h;
-    head.bytes = to.head->bytes;
-    head.nodes = to.head->nodes;
-    head.slots = to.head->slots;
-    head.oldest = 0;
-    for (i = 0; i < (size_t)h->nodes; i++) to.node[i] = from.node[i];
-    if (h->nodes < head.nodes) { /* the new nodes are already a list; the old ones follow */
-        to.node[head.nodes - 1].parent = h->free;
-        head.free = h->nodes;
+    room_for_row(&from, &nodes, &slots);
+    before = (size_t)from.head->nodes;
+    copy_words(size_of_fixed(rule, (size_t)from.head->slow), state, larger);
+    lay_out(&to, rule, (char *)larger, (size_t)from.head->slow, nodes);
+    to.head->bytes = (uint32_t)size_of_block(rule, (size_t)from.head->slow, nodes, slots);
+    to.head->nodes = (events_index)nodes;
+    to.head->slots = (events_index)slots;
+    copy_words(before * sizeof(events_node), from.node, to.node);
+    clear_words((nodes - before) * sizeof(events_node), to.node + before);
+    for (i = before; i < nodes; i++) { /* the new nodes are free, and the first of them */
+        to.node[i].parent = (events_index)(i + 1 < nodes ? (events_index)(i + 1) : from.head->free);
+        to.head->free = (events_index)before;
     }
-    n = (size_t)h->slow;
-    for (i = 0; i < (size_t)h->count; i++) {
-        const size_t at = (size_t)slot_at(&from, (int32_t)i);
-        size_t m;
-        to.slot[i] = from.slot[at];
-        for (m = 0; m < n; m++) {
-            to.slot_gain[i * n + m] = from.slot_gain[at * n + m];
-            to.slot_mass[i * n + m] = from.slot_mass[at * n + m];
-        }
+    for (m = 0; m < (size_t)from.head->slow; m++) {
+        const size_t count = (size_t)from.ring[m].count;
+        for (i = 0; i < count; i++) to.entry[m * slots + i] = *entry_at(&from, (int32_t)m, (int32_t)i);
+        clear_words((slots - count) * sizeof(events_entry), &to.entry[m * slots + count]);
+        for (i = count; i < slots; i++) to.entry[m * slots + i].node = -1;
+        to.ring[m].oldest = 0;
     }
-    for (i = 0; i < n; i++) {
-        to.gains[i] = from.gains[i];
-        to.masses[i] = from.masses[i];
-        to.next[i] = from.next[i];
-    }
-    for (i = 0; i < rule->classes; i++) to.last[i] = from.last[i];
-    for (i = 0; i < (size_t)h->states; i++) {
-        *to.start[i] = *from.start[i];
-        *to.before[i] = *from.before[i];
-        *to.value[i] = *from.value[i];
-        *to.mass[i] = *from.mass[i];
-        if (CF_RESTS) *to.rest[i] = *from.rest[i];
-        to.gain[i] = from.gain[i];
-        *to.parent[i] = *from.parent[i];
-        *to.self[i] = *from.self[i];
-        *to.forced[i] = *from.forced[i];
-    }
-    *to.head = head;
-    return CF_OK;
 }
 
 cf_status cf_events_check(const cf_events *rule, const void *state, size_t bytes) {

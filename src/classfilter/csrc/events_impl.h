@@ -53,16 +53,19 @@ static void clear(events_view *s) {
 cf_status cf_events_start(const cf_events *rule, void *state, size_t nodes, size_t slots) {
     const size_t slow = slow_of(rule);
     events_view s;
-    size_t i, bytes;
+    size_t bytes;
     if (slow == 0) slots = 0;
-    if (nodes < CF_EVENTS_NODES || nodes > CF_EVENTS_MOST_NODES || slots > CF_EVENTS_MOST || (slow > 0 && slots < 2))
+    if (nodes < CF_EVENTS_NODES || nodes > CF_EVENTS_MOST_NODES || slots > CF_EVENTS_SLOTS || (slow > 0 && slots < 2))
         return CF_BAD_MEMORY;
+#ifdef CF_TICKS /* a node counts who refers to it in 16 bits */
+    if (slow * slots > CF_EVENTS_MOST) return CF_BAD_MEMORY;
+#endif
     bytes = cf_events_size(rule, nodes, slots);
 #ifndef CF_TICKS /* where there are too few slots for that */
     if (bytes > UINT32_MAX) return CF_BAD_MEMORY;
 #endif
-    for (i = 0; i < bytes; i++) ((unsigned char *)state)[i] = 0;
-    lay_out(&s, rule, (char *)state, slow, nodes, slots);
+    clear_words(bytes, state);
+    lay_out(&s, rule, (char *)state, slow, nodes);
     s.head->magic = CF_EVENTS_MAGIC;
     s.head->bytes = (uint32_t)bytes;
     s.head->states = (events_index)states_of(rule);
@@ -113,8 +116,7 @@ static size_t take_rows(events_view *s, size_t rows, const cf_time *times, const
         const cf_time time = times[i], dt = h->rows > 0 ? time - h->last : 0;
         const cf_real *const row = probs + i * classes;
         const int gap = is_longer(dt, rule_of(s)->max_gap, time), seen = row[0] == row[0];
-        if (patient &&
-            (s->count + CF_EVENTS_ROOM((size_t)nodes_in(s)) > room || (h->seen && (lacks_slot(s) || lacks_node(s)))))
+        if (patient && (s->count + CF_EVENTS_ROOM((size_t)nodes_in(s)) > room || needs_nodes(s) || needs_entries(s)))
             break;
         if (h->rows > 0) {
             h->step = gap ? rule_of(s)->max_gap : dt;
@@ -305,24 +307,12 @@ cf_status cf_events_finish(const cf_events *rule, void *state, cf_event *events,
     return CF_OK;
 }
 
-/* Words may hold anything, and a state is a whole number of them. */
-#if defined(__GNUC__)
-typedef uint32_t __attribute__((may_alias)) events_word;
-#else
-typedef unsigned char events_word;
-#endif
-
-static void copy_state(size_t bytes, const void *from, void *to) {
-    size_t i;
-    for (i = 0; i < bytes / sizeof(events_word); i++) ((events_word *)to)[i] = ((const events_word *)from)[i];
-}
-
 cf_status cf_events_current(const cf_events *rule, const void *state, void *copy, cf_event *event, int *open,
                             int *confirmed) {
     events_view s;
     cf_time end, frontier, begin;
     int32_t held, sure = -1;
-    copy_state(((const events_head *)state)->bytes, state, copy);
+    copy_words(((const events_head *)state)->bytes, state, copy);
     view_state(&s, rule, copy);
     held = s.head->held;
     begin = s.head->held_begin;
@@ -339,10 +329,12 @@ cf_status cf_events_current(const cf_events *rule, const void *state, void *copy
 }
 
 int cf_events_piece(const cf_events *rule, const cf_event *event, size_t i, cf_event *piece) {
-    const cf_time length = CF_THE_RULE(rule)->max_duration;
-    cf_time start, next;
+    cf_time length = CF_THE_RULE(rule)->max_duration, start, next;
     *piece = *event;
     if (is_endless(length)) return i == 0;
+    while (event->end - event->start > CF_EVENTS_PIECES * length ||
+           !is_after(event->end + length, event->end, length)) /* shorter than the clock can tell */
+        length *= 2;
     start = event->start + (cf_time)i * length;
     next = event->start + ((cf_time)i + 1) * length;
     if (i > 0 && !is_after(event->end, start, length)) return 0;

@@ -70,58 +70,90 @@ CF_STRAIGHT static void pass_row(events_view *s, const cf_real *p, cf_time time,
 }
 #endif
 
-/* Remembers that classes may be entered at this row, from the lead or, at the start of a stretch, from nothing. */
-static void push_slot(events_view *s, cf_time time) {
-    events_head *h = s->head;
-    const int32_t at = slot_at(s, h->count), from = h->lead;
-    events_slot *slot = &s->slot[at];
-    int32_t m;
-    slot->time = time;
-    slot->label = (events_index)from;
-    slot->node = (events_index)(from < 0 ? h->root : node_of_open(s, from));
-    slot->before = from < 0 ? 0 : open_mass(s, from);
-    s->node[slot->node].refs++;
-    for (m = 0; m < slow_in(s); m++) {
-        s->slot_gain[at * slow_in(s) + m] = s->gains[m];
-        s->slot_mass[at * slow_in(s) + m] = s->masses[m];
+/* The least that class k loses by an entry: the better of two has the smaller one. */
+CF_INLINE cf_real loss_of(const events_view *s, const events_entry *entry, int32_t k) {
+    if (entry->label == k) return -CF_EVENTS_NEVER; /* it goes on instead */
+    return entry->gain + (entry->label < 0 ? 0 : enter_of(rule_of(s), k));
+}
+
+/* Class number m of those with a minimum duration. */
+static int32_t slow_class(const events_view *s, int32_t m) {
+    int32_t k = 0;
+    for (; !(rule_of(s)->min_duration[k] > 0) || m-- > 0; k++) continue;
+    return k;
+}
+
+/* Drops one entry of class number m of those with a minimum duration: one that is no better than the one before it. Where
+   there is none, the later ones are better, and the one between the two closest goes, for the later of them is little later.
+   So of n entries over a time d the class can be entered as well as before, at most 2 d / (n - 2) late. */
+CF_RARE void thin(events_view *s, int32_t m) {
+    const int32_t k = slow_class(s, m);
+    int32_t i, between = 1;
+    for (i = s->ring[m].count - 1; i > 0; i--) {
+        if (loss_of(s, entry_at(s, m, i), k) >= loss_of(s, entry_at(s, m, i - 1), k)) break;
+        if (i > 1 && entry_at(s, m, i)->time - entry_at(s, m, i - 2)->time <
+                         entry_at(s, m, between + 1)->time - entry_at(s, m, between - 1)->time)
+            between = i - 1;
     }
-    h->count++;
+    drop_entry(s, m, i > 0 ? i : between);
+}
+
+/* Remembers that classes may be entered at this row, from the lead or, at the start of a stretch, from nothing. */
+static void push_entries(events_view *s, cf_time time) {
+    const int32_t from = s->head->lead, node = from < 0 ? s->head->root : node_of_open(s, from);
+    const events_sum before = from < 0 ? 0 : open_mass(s, from);
+    int32_t m;
+    for (m = 0; m < slow_in(s); m++) {
+        events_ring *const ring = &s->ring[m];
+        events_entry *entry;
+        if (ring->count == slots_in(s)) thin(s, m);
+        entry = entry_at(s, m, ring->count++);
+        entry->time = time;
+        entry->before = before;
+        entry->gain = s->gains[m];
+        entry->mass = s->masses[m];
+        entry->node = (events_index)node;
+        entry->label = (events_index)from;
+    }
+    s->node[node].refs = (events_index)(s->node[node].refs + m);
 }
 
 /* Sums begin at zero again, so that they stay exact however long the stretch. */
 static void rebase(events_view *s) {
-    events_head *h = s->head;
     int32_t i, m;
-    h->since = 0;
-    for (i = 0; i < h->count; i++) {
-        for (m = 0; m < slow_in(s); m++) {
-            s->slot_gain[slot_at(s, i) * slow_in(s) + m] -= s->gains[m];
-            s->slot_mass[slot_at(s, i) * slow_in(s) + m] -= s->masses[m];
+    s->head->since = 0;
+    for (m = 0; m < slow_in(s); m++) {
+        for (i = m * slots_in(s); i < (m + 1) * slots_in(s); i++) {
+            s->entry[i].gain -= s->gains[m];
+            s->entry[i].mass -= s->masses[m];
         }
+        s->gains[m] = s->masses[m] = 0;
     }
-    for (m = 0; m < slow_in(s); m++) s->gains[m] = s->masses[m] = 0;
 }
 
-/* Class k, number m of those with a minimum duration d: since the row t' of each slot that is old enough by now,
+/* Class k, number m of those with a minimum duration d: since the row t' of each entry that is old enough by now,
 
      v_k <- max(v_k, -enter_k + sum of w e_k from t' on),   relative to the lead at t'. */
 static int mature(events_view *s, int32_t k, int32_t m, cf_time end) {
-    const events_head *h = s->head;
     const cf_time d = rule_of(s)->min_duration[k];
+    events_ring *const ring = &s->ring[m];
+    events_entry *entry = entry_at(s, m, 0);
     int changed = 0;
-    for (; s->next[m] < h->count; s->next[m]++) {
-        const int32_t at = slot_at(s, s->next[m]);
-        const events_slot *slot = &s->slot[at];
-        const cf_real cost = slot->label < 0 ? 0 : enter_of(rule_of(s), k);
-        const cf_real value = s->gains[m] - s->slot_gain[at * slow_in(s) + m] - cost;
-        if (!is_as_long(end - slot->time, d, end)) break;
-        if (slot->node < 0 || slot->label == k || (*s->parent[k] >= 0 && value <= *s->value[k])) continue;
-        enter_from(s, k, slot->node);
-        *s->value[k] = value;
-        *s->start[k] = slot->time;
-        *s->before[k] = slot->before;
-        set_mass(s, k, s->masses[m] - s->slot_mass[at * slow_in(s) + m]);
-        changed = 1;
+    for (; ring->count > 0 && is_as_long(end - entry->time, d, end); changed = 1) {
+        const cf_real value = s->gains[m] - entry->gain - (entry->label < 0 ? 0 : enter_of(rule_of(s), k));
+        if (entry->label != k && (*s->parent[k] < 0 || value > *s->value[k])) {
+            enter_from(s, k, entry->node);
+            *s->value[k] = value;
+            *s->start[k] = entry->time;
+            *s->before[k] = entry->before;
+            set_mass(s, k, s->masses[m] - entry->mass);
+        }
+        release_node(s, entry->node);
+        entry++->node = -1;
+        ring->count--;
+        if (++ring->oldest < slots_in(s)) continue;
+        ring->oldest = 0;
+        entry -= slots_in(s);
     }
     return changed;
 }
@@ -131,9 +163,11 @@ static void pass_slow_row(events_view *s, const cf_real *p, cf_time time, cf_rea
     events_head *h = s->head;
     const int32_t lead = h->lead, classes = (int32_t)CF_COUNT(rule_of(s)->classes);
     const events_sum before = lead < 0 ? 0 : open_mass(s, lead);
-    int32_t k, m = 0, from, oldest, changed = 0;
-    if (lead >= 0) push_slot(s, time);
+    int32_t k, m = 0, from, kept, changed = 0;
+    if (lead >= 0) push_entries(s, time);
     from = lead < 0 ? -1 : *s->self[lead];
+    kept = slow_in(s) < states_in(s) ? from : -1; /* for other classes, also where its entries are old enough at once */
+    if (kept >= 0) s->node[kept].refs++;
 #ifndef CF_TICKS
     weigh(s, p, w);
 #endif
@@ -161,10 +195,7 @@ static void pass_slow_row(events_view *s, const cf_real *p, cf_time time, cf_rea
             m++;
         }
     }
-    oldest = s->next[0];
-    for (m = 1; m < slow_in(s); m++) oldest = s->next[m] < oldest ? s->next[m] : oldest;
-    changed |= oldest > 0;
-    for (; oldest > 0; oldest--) pop_slot(s);
+    release_node(s, kept);
     if (h->lead < 0) h->lead = (events_index)best_class(s);
     if (changed) confirm(s);
     if (++h->since >= CF_EVENTS_REBASE) rebase(s);
@@ -180,7 +211,7 @@ static void begin_stretch(events_view *s, cf_time time) {
     s->node[h->root].refs = 0;
     h->stretch = h->decided = h->agreed = time;
     h->lead = slow_in(s) > 0 ? -1 : 0;
-    h->oldest = h->count = h->since = 0;
+    h->since = 0;
     for (k = 0; k < states_in(s); k++) {
         const int slow = (size_t)k < rule_of(s)->classes && rule_of(s)->min_duration[k] > 0;
         *s->value[k] = slow ? CF_EVENTS_NEVER : 0;
@@ -194,9 +225,10 @@ static void begin_stretch(events_view *s, cf_time time) {
     }
     for (; m < slow_in(s); m++) {
         s->gains[m] = s->masses[m] = 0;
-        s->next[m] = 0;
+        s->ring[m].oldest = s->ring[m].count = 0;
     }
-    if (slow_in(s) > 0) push_slot(s, time);
+    for (k = 0; k < slow_in(s) * slots_in(s); k++) s->entry[k].node = -1;
+    if (slow_in(s) > 0) push_entries(s, time);
 }
 
 /* The row before the present one stands for w and ends at `end`. */

@@ -10,6 +10,23 @@
 #define CF_EVENTS_MOST_NODES (1 << 12)
 #define CF_EVENTS_REBASE 256 /* rows after which sums begin anew, so that they stay short */
 
+/* Words may hold anything, and a state is a whole number of them, as each part of it. */
+#if defined(__GNUC__)
+typedef uint32_t __attribute__((may_alias)) events_word;
+#else
+typedef unsigned char events_word;
+#endif
+
+CF_INLINE void copy_words(size_t bytes, const void *from, void *to) {
+    size_t i;
+    for (i = 0; i < bytes / sizeof(events_word); i++) ((events_word *)to)[i] = ((const events_word *)from)[i];
+}
+
+CF_INLINE void clear_words(size_t bytes, void *at) {
+    size_t i;
+    for (i = 0; i < bytes / sizeof(events_word); i++) ((events_word *)at)[i] = 0;
+}
+
 /* The value of a class that no path ends in. It is finite: sums with it are far below every other value. */
 #ifdef CF_FLOAT
 #define CF_EVENTS_NEVER (-0.25f * FLT_MAX)
@@ -22,7 +39,7 @@
 #ifdef CF_TICKS
 typedef cf_real events_sum;
 typedef int16_t events_index;
-#define CF_EVENTS_MOST (1 << 13) /* slots, classes */
+#define CF_EVENTS_MOST (1 << 13) /* classes, and entries of all classes */
 #else
 typedef double events_sum;
 typedef int32_t events_index;
@@ -35,13 +52,19 @@ typedef struct {
     events_index parent, refs, label, forced; /* refs 0: free, and parent is the next free one */
 } events_node;
 
-/* A row that classes with a minimum duration may have been entered at. */
+/* A row that a class with a minimum duration may have been entered at. */
 typedef struct {
     cf_time time;
     events_sum before; /* sum of w p over the segment that would end here */
-    events_index node; /* that segment; the root at the start of a stretch; or -1, where the path was dropped */
+    cf_real gain, mass; /* the class's sums at that row */
+    events_index node; /* the segment that would end here, the root at the start of a stretch; -1: unused */
     events_index label; /* its class, or -1 */
-} events_slot;
+} events_entry;
+
+/* The entries of a class, in order of time. */
+typedef struct {
+    events_index oldest, count;
+} events_ring;
 
 typedef struct {
     uint32_t magic, bytes;
@@ -53,7 +76,7 @@ typedef struct {
     events_index lead; /* the class that changes come from: argmax v - leave; -1: no class has lasted long enough */
     events_index root; /* the last confirmed segment of the stretch: all that is open descends from it */
     events_index free;
-    events_index oldest, count, since; /* slots in use, and rows since the sums began anew */
+    events_index since; /* rows since the sums began anew */
     events_index held, held_forced; /* an event that may still change: its class, or -1 */
 #ifdef CF_TICKS
     events_index usual; /* the next row may be one at which open segments only go on */
@@ -87,7 +110,7 @@ typedef struct {
 typedef char events_strides[sizeof(events_open) % sizeof(cf_time) == 0 ? 1 : -1];
 #ifdef CF_FLOAT /* CF_EVENTS_BYTES has these numbers, or more where nothing needs to be aligned */
 typedef char events_sizes[sizeof(events_head) <= 136 && sizeof(events_open) == 32 ? 1 : -1];
-typedef char events_parts[sizeof(events_node) <= 24 && sizeof(events_slot) <= 16 ? 1 : -1];
+typedef char events_parts[sizeof(events_node) <= 24 && sizeof(events_entry) <= 24 ? 1 : -1];
 #endif
 #else
 #define CF_STRIDE(type) 1
@@ -107,8 +130,8 @@ typedef struct {
     events_times *start; /* N: start of the open segment */
     events_sums *before; /* N: sum of w p of the segment before it */
     events_node *node;
-    events_slot *slot;
-    cf_real *slot_gain, *slot_mass; /* slots x M: the sums at that row */
+    events_entry *entry; /* M x slots */
+    events_ring *ring; /* M */
     events_reals *value; /* N: of the best path to each class, relative to the lead */
     events_reals *mass; /* N: sum of w p over the open segment */
     events_reals *rest; /* N: for float, what rounding left of it */
@@ -118,7 +141,6 @@ typedef struct {
     events_indices *parent; /* N: the segment before; -1 where no path ends in the class */
     events_indices *self; /* N: the node of the open segment itself, or -1 */
     events_indices *forced; /* N */
-    events_index *next; /* M: the first slot, from the oldest, that was not old enough */
     cf_event *events;
     size_t count;
     int reached; /* the last segment of the stretch became an event, or a part of one */
@@ -166,21 +188,32 @@ static size_t slow_of(const cf_events *rule) {
     return slow;
 }
 
-/* The size of a block, and the view's pointers into it. */
+/* The parts of a block whose size the rule alone decides come first, then the nodes and the entries. */
 #ifdef CF_TICKS
-static size_t size_of_block(const cf_events *rule, size_t slow, size_t nodes, size_t slots) {
-    size_t at = sizeof(events_head) + states_of(rule) * sizeof(events_open);
-    at += (rule->classes + 2 * slow) * sizeof(cf_real);
-    at = (at + slow * sizeof(events_index) + 7) / 8 * 8;
-    return at + nodes * sizeof(events_node) + slots * sizeof(events_slot) + 2 * slots * slow * sizeof(cf_real);
+CF_INLINE size_t size_of_fixed(const cf_events *rule, size_t slow) {
+    const size_t numbers = (rule->classes + 2 * slow) * sizeof(cf_real) + slow * sizeof(events_ring);
+    return sizeof(events_head) + states_of(rule) * sizeof(events_open) + (numbers + 7) / 8 * 8;
+}
+#else
+static size_t size_of_fixed(const cf_events *rule, size_t slow) {
+    const size_t states = states_of(rule);
+    const size_t reals = (3 + CF_RESTS) * states + rule->classes + 2 * slow;
+    const size_t numbers = reals * sizeof(cf_real) + 3 * states * sizeof(events_index) + slow * sizeof(events_ring);
+    return sizeof(events_head) + 2 * states * sizeof(double) + (numbers + 7) / 8 * 8;
+}
+#endif
+
+CF_INLINE size_t size_of_block(const cf_events *rule, size_t slow, size_t nodes, size_t slots) {
+    return size_of_fixed(rule, slow) + nodes * sizeof(events_node) + slow * slots * sizeof(events_entry);
 }
 
-CF_INLINE void lay_out(events_view *s, const cf_events *rule, char *block, size_t slow, size_t nodes, size_t slots) {
+CF_INLINE void lay_out(events_view *s, const cf_events *rule, char *block, size_t slow, size_t nodes) {
     const size_t states = states_of(rule);
-    size_t at = sizeof(events_head);
+    char *const fixed = block + sizeof(events_head);
     s->rule = rule;
     s->head = (events_head *)(void *)block;
-    s->open = (events_open *)(void *)(block + at);
+#ifdef CF_TICKS
+    s->open = (events_open *)(void *)fixed;
     s->start = (events_times *)(void *)&s->open->start;
     s->value = (events_reals *)(void *)&s->open->value;
     s->mass = (events_reals *)(void *)&s->open->mass;
@@ -189,65 +222,36 @@ CF_INLINE void lay_out(events_view *s, const cf_events *rule, char *block, size_
     s->parent = (events_indices *)(void *)&s->open->link.of[0];
     s->self = (events_indices *)(void *)&s->open->link.of[1];
     s->forced = (events_indices *)(void *)&s->open->forced;
-    at += states * sizeof(events_open);
-    s->last = (cf_real *)(void *)(block + at);
-    s->gains = s->last + rule->classes;
-    s->masses = s->gains + slow;
-    at += (rule->classes + 2 * slow) * sizeof(cf_real);
-    s->next = (events_index *)(void *)(block + at);
-    at = (at + slow * sizeof(events_index) + 7) / 8 * 8;
-    s->node = (events_node *)(void *)(block + at);
-    at += nodes * sizeof(events_node);
-    s->slot = (events_slot *)(void *)(block + at);
-    at += slots * sizeof(events_slot);
-    s->slot_gain = (cf_real *)(void *)(block + at);
-    s->slot_mass = s->slot_gain + slots * slow;
-}
+    s->last = (cf_real *)(void *)(s->open + states);
 #else
-static size_t size_of_block(const cf_events *rule, size_t slow, size_t nodes, size_t slots) {
-    const size_t states = states_of(rule);
-    size_t at = sizeof(events_head) + 2 * states * sizeof(double);
-    at += nodes * sizeof(events_node) + slots * sizeof(events_slot);
-    at += (2 * slots * slow + (3 + CF_RESTS) * states + rule->classes + 2 * slow) * sizeof(cf_real);
-    return (at + (3 * states + slow) * sizeof(events_index) + 7) / 8 * 8;
-}
-
-static void lay_out(events_view *s, const cf_events *rule, char *block, size_t slow, size_t nodes, size_t slots) {
-    const size_t states = states_of(rule);
-    size_t at = 0;
-    s->rule = rule;
-    s->head = (events_head *)(void *)block;
-    at += sizeof(events_head);
-    s->start = (events_times *)(void *)(block + at);
+    s->start = (events_times *)(void *)fixed;
     s->before = (events_sums *)(void *)(s->start + states);
-    at += 2 * states * sizeof(double);
-    s->node = (events_node *)(void *)(block + at);
-    at += nodes * sizeof(events_node);
-    s->slot = (events_slot *)(void *)(block + at);
-    at += slots * sizeof(events_slot);
-    s->slot_gain = (cf_real *)(void *)(block + at);
-    s->slot_mass = s->slot_gain + slots * slow;
-    s->value = (events_reals *)(void *)(s->slot_mass + slots * slow);
+    s->value = (events_reals *)(void *)(s->before + states);
     s->mass = s->value + states;
     s->rest = s->mass + states;
     s->gain = *(s->rest + CF_RESTS * states);
     s->last = s->gain + states;
+#endif
     s->gains = s->last + rule->classes;
     s->masses = s->gains + slow;
-    at += (2 * slots * slow + (3 + CF_RESTS) * states + rule->classes + 2 * slow) * sizeof(cf_real);
-    s->parent = (events_indices *)(void *)(block + at);
+#ifdef CF_TICKS
+    s->ring = (events_ring *)(void *)(s->masses + slow);
+#else
+    s->parent = (events_indices *)(void *)(s->masses + slow);
     s->self = s->parent + states;
     s->forced = s->self + states;
-    s->next = *(s->forced + states);
-}
+    s->ring = (events_ring *)(void *)(s->forced + states);
 #endif
+    s->node = (events_node *)(void *)(block + size_of_fixed(rule, slow));
+    s->entry = (events_entry *)(void *)(s->node + nodes);
+}
 
 CF_INLINE void view_state(events_view *s, const cf_events *rule, const void *state) {
 #ifdef CF_RULE
-    lay_out(s, CF_THE_RULE(rule), (char *)state, CF_RULE_SLOW, CF_RULE_NODES, CF_RULE_SLOTS);
+    lay_out(s, CF_THE_RULE(rule), (char *)state, CF_RULE_SLOW, CF_RULE_NODES);
 #else
     const events_head *head = (const events_head *)state;
-    lay_out(s, rule, (char *)state, (size_t)head->slow, (size_t)head->nodes, (size_t)head->slots);
+    lay_out(s, rule, (char *)state, (size_t)head->slow, (size_t)head->nodes);
 #endif
     s->events = NULL;
     s->count = 0;
@@ -344,20 +348,17 @@ CF_INLINE events_sum open_mass(const events_view *s, int32_t k) {
     return (events_sum)(CF_RESTS ? *s->mass[k] + *s->rest[k] : *s->mass[k]);
 }
 
-/* ---- slots ---- */
+/* ---- entries ---- */
 
-CF_INLINE int32_t slot_at(const events_view *s, int32_t i) {
-    const int32_t at = s->head->oldest + i;
-    return at < slots_in(s) ? at : at - slots_in(s);
+CF_INLINE events_entry *entry_at(const events_view *s, int32_t m, int32_t i) {
+    const int32_t at = s->ring[m].oldest + i;
+    return &s->entry[m * slots_in(s) + (at < slots_in(s) ? at : at - slots_in(s))];
 }
 
-static void pop_slot(events_view *s) {
-    int32_t m;
-    release_node(s, s->slot[s->head->oldest].node);
-    s->head->oldest = (events_index)slot_at(s, 1);
-    s->head->count--;
-    for (m = 0; m < slow_in(s); m++)
-        if (s->next[m] > 0) s->next[m]--;
+static void drop_entry(events_view *s, int32_t m, int32_t i) {
+    release_node(s, entry_at(s, m, i)->node);
+    for (s->ring[m].count--; i < s->ring[m].count; i++) *entry_at(s, m, i) = *entry_at(s, m, i + 1);
+    entry_at(s, m, i)->node = -1;
 }
 
 #endif

@@ -112,8 +112,8 @@ def export(
         The unit of the clock that the device has for events, a millisecond by default. Durations of
         the rule that are no whole number of ticks are rounded, with a warning.
     step : duration, optional
-        The shortest time between two rows. A rule with a minimum duration needs it: the device
-        remembers the rows that the longest one spans.
+        The shortest time between two rows. It saves memory where the longest minimum duration of
+        the rule spans fewer than 64 of them.
 
     Returns
     -------

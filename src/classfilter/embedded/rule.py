@@ -17,7 +17,8 @@ TICK = 0.001
 NODES = 16
 MOST_TICKS = 2**29
 """Limits are shorter, CF_TICKS_MOST: then a rule with times as float64 decides the same."""
-MOST_SLOTS = 8192
+MOST_SLOTS = 64
+"""More rows in a minimum duration need no more memory, CF_EVENTS_SLOTS."""
 _SPANS = ("max_gap", "max_delay", "max_duration", "shift")
 
 
@@ -33,7 +34,7 @@ class FirmwareRule(NamedTuple):
     tick : float
         The length of a tick, in the unit of the settings.
     nodes, slots : int
-        The memory: closed segments, and rows at which a class may have been entered.
+        The memory: closed segments, and rows of each class at which it may have been entered.
     """
 
     rule: EventRule
@@ -57,8 +58,8 @@ def firmware_rules(chain: Chain, tick: Any = TICK, step: Any = None) -> list[Fir
     """Return the rule of each head of a chain in ticks.
 
     None stands for a label without events. A duration that is no whole number of ticks is rounded,
-    with a warning. `step`, the shortest time between two rows, is needed for minimum durations:
-    memory has to hold the rows of the longest one.
+    with a warning. `step`, the shortest time between two rows, saves memory where the longest
+    minimum duration spans few of them.
     """
     length = _positive("tick", tick)
     if step is not None:
@@ -71,7 +72,7 @@ def firmware_rules(chain: Chain, tick: Any = TICK, step: Any = None) -> list[Fir
     in_ticks = _in_ticks(rule, length)
     of_heads = [(in_ticks.head(heads, h), heads.classes_of(h)) for h in range(len(heads.names))]
     longest = max(float(max(one.numbers(names)["min_duration"])) for one, names in of_heads)
-    slots = _slots(longest, length, step) if longest > 0 else 0
+    slots = _slots(longest, length, step)
     return [
         None
         if h in heads.labels and heads.columns[h][0] in rule.ignore
@@ -89,19 +90,10 @@ def _positive(name: str, given: Any) -> float:
 
 
 def _slots(longest: float, tick: float, step: Any) -> int:
-    if step is None:
-        raise ArgumentError(
-            "step", None, "is not given, but the rule has a minimum duration",
-            "memory has to hold the rows that the longest one spans",
-            "give the shortest time between two rows",
-        )  # fmt: skip
-    slots = math.ceil(longest * tick / _positive("step", step) - 1e-9) + 2
-    if slots > MOST_SLOTS:
-        raise ArgumentError(
-            "step", step, f"makes the longest minimum duration span {slots} rows, but it is {{}}",
-            f"the memory is for at most {MOST_SLOTS}", "give a shorter minimum duration",
-        )  # fmt: skip
-    return slots
+    """Return how many rows the memory is for: those of the longest minimum duration, if few."""
+    if longest == 0 or step is None:
+        return MOST_SLOTS if longest > 0 else 0
+    return min(math.ceil(longest * tick / _positive("step", step) - 1e-9) + 2, MOST_SLOTS)
 
 
 def _in_ticks(rule: EventRule, tick: float) -> EventRule:

@@ -116,7 +116,8 @@ class EventRule:
         The cost of leaving a class; 0 for a class that is not named.
     min_duration : duration, or mapping of classes to them
         No event of a class is shorter; 0 for a class that is not named. A shorter one is dropped or
-        made longer, whichever costs less.
+        made longer, whichever costs less. Where the longest one spans more than 64 rows, the path
+        is slightly worse than the best one.
     merge_gap : duration, optional; of several labels at once, or mapping of labels to them
         Two events of a class with nothing reported between them become one where the gap is no
         longer.
@@ -136,7 +137,8 @@ class EventRule:
     max_gap : duration, optional
         A row stands for no more time than this; after it the stream is unknown and events end.
     max_duration : duration, optional
-        A longer event is split into pieces of this length.
+        A longer event is split into pieces of this length, or of 2, 4, 8... times the length where
+        there would be more than 100,000.
     max_delay : duration, optional
         What lies further back than this is decided by the best path so far. It bounds the delay of
         live events, and makes the path of the whole stream no longer the best one.

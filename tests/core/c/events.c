@@ -132,7 +132,8 @@ static void many_rows(const settings *s) {
     static cf_real probs[ROWS * MOST];
     static double times[ROWS];
     cf_event events[4 * CF_EVENTS_ROOM(NODES)];
-    size_t bytes, t, count, taken, done = 0, nodes = NODES, slots = 64;
+    const size_t slots = 2 + below(8); /* they grow, to CF_EVENTS_SLOTS */
+    size_t bytes, needed, t, count, taken, done = 0;
     double end = -1e300;
     char *state;
     for (t = 0; t < ROWS; t++) {
@@ -140,17 +141,19 @@ static void many_rows(const settings *s) {
         times[t] = (double)t / 8 + 50 * (double)(t > 300);
     }
     for (t = 0, count = 0; t < s->rule.classes; t++) count += s->min_duration[t] > 0;
-    bytes = CF_(cf_events_size)(&s->rule, nodes, count > 0 ? slots : 0);
+    bytes = CF_(cf_events_size)(&s->rule, NODES, count > 0 ? slots : 0);
     state = malloc(bytes);
-    REQUIRE(CF_(cf_events_start)(&s->rule, state, nodes, slots) == CF_OK);
+    REQUIRE(CF_(cf_events_start)(&s->rule, state, NODES, slots) == CF_OK);
     while (done < ROWS) {
         REQUIRE(CF_(cf_events_run)(&s->rule, state, ROWS - done, times + done, probs + done * s->rule.classes, events,
                                    sizeof events / sizeof *events, &count, &taken) == CF_OK);
         check_events(s, events, count, &end);
         done += taken;
-        if (CF_(cf_events_full)(&s->rule, state, &nodes, &slots)) {
-            char *larger = malloc(CF_(cf_events_size)(&s->rule, nodes, slots));
-            REQUIRE(CF_(cf_events_grow)(&s->rule, state, larger, nodes, slots) == CF_OK);
+        needed = CF_(cf_events_needed)(&s->rule, state);
+        if (needed != bytes) {
+            char *larger = malloc(bytes = needed);
+            CF_(cf_events_grow)(&s->rule, state, larger);
+            REQUIRE(CF_(cf_events_check)(&s->rule, larger, bytes) == CF_OK);
             free(state);
             state = larger;
         }

@@ -148,11 +148,16 @@ static void take_otherwise(const settings *s, source *in, const void *before, co
     cf_event found[CF_EVENTS_ROOM(NODES)], event;
     char *const twin = malloc(bytes), *const spare = malloc(bytes);
     size_t number = 0, taken = 0, nodes, slots, i;
-    const int full = CF_(cf_events_full)(&s->rule, before, &nodes, &slots);
+    const size_t needed = CF_(cf_events_needed)(&s->rule, before);
     int open, confirmed;
     REQUIRE(CF_(cf_events_check)(&s->rule, state, bytes) == CF_OK);
     memcpy(twin, before, bytes);
-    if (!full) {
+    if (needed > bytes) {
+        char *const larger = malloc(needed);
+        CF_(cf_events_grow)(&s->rule, before, larger);
+        REQUIRE(CF_(cf_events_check)(&s->rule, larger, needed) == CF_OK);
+        free(larger);
+    } else {
         const cf_status by_run =
             CF_(cf_events_run)(&s->rule, twin, 1, &time, row, found, CF_EVENTS_ROOM(NODES), &number, &taken);
         REQUIRE(by_run == status);
