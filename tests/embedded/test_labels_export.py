@@ -1,4 +1,4 @@
-"""Firmware for several labels at once: it compiles strictly, and has the bits of each label."""
+"""Firmware of several heads: it compiles strictly, and has the bits of each head."""
 
 from __future__ import annotations
 
@@ -14,9 +14,11 @@ import classfilter as cf
 from classfilter.embedded import export, verify
 from classfilter.policy import Adaptive
 from conftest import Run
-from firmware_configs import STEP, label_configs
+from firmware_configs import STEP, all_configs, configs, label_configs
 
 STRICT = "-O1 -pedantic -Wconversion -Wdouble-promotion -Wno-unknown-pragmas -Werror"
+SLOW = pytest.mark.slow
+KINDS = [kind for kind in all_configs() if kind not in configs()]
 COMPILERS = [c for c in ("gcc", "clang") if shutil.which(c)]
 
 
@@ -30,15 +32,12 @@ def make(folder: Path, *arguments: str) -> str:
 @pytest.mark.parametrize(
     "kind",
     [
-        "sticky",
-        *(
-            pytest.param(k, marks=pytest.mark.slow)
-            for k in ("events-unlike", "one", "moving", "dirichlet", "events")
-        ),
+        kind if kind in ("labels-sticky", "heads-dirichlet") else pytest.param(kind, marks=SLOW)
+        for kind in KINDS
     ],
 )
 def test_the_self_test_has_the_bits_of_python(kind: str, tmp_path: Path) -> None:
-    files = export(label_configs()[kind], tmp_path, step=STEP)
+    files = export(all_configs()[kind], tmp_path, step=STEP)
     assert {"classfilter.c", "Makefile", "LICENSE"} <= {path.name for path in files}
     for compiler in COMPILERS:
         how = [f"CC={compiler}", f"CFLAGS={STRICT}"]
@@ -52,14 +51,14 @@ ON = """
 #include "classfilter.h"
 int main(void) {
     cf_stream_f32 stream;
-    float score, probs[CF_LABELS];
+    float score, probs[CF_COLUMNS];
     int i, on = 0;
     for (i = 0; i <= 100; i++) {
         score = (float)i / 100;
         cf_start_f32(&stream);
         if (cf_update_f32(&stream, 0, &score, 0, probs) != CF_OK) return 101;
-        if (cf_is_on_f32(&stream, 0) != (probs[0] > 0.5f)) return 102;
-        on += cf_is_on_f32(&stream, 0);
+        if (cf_label_f32(&stream) != (probs[0] > 0.5f ? CF_CLASS_SPEECH : -1)) return 102;
+        on += cf_label_f32(&stream) >= 0;
     }
     return on;
 }
@@ -103,7 +102,7 @@ def test_a_head_is_exported_by_itself(tmp_path: Path) -> None:
     export(chain, tmp_path)
     header = (tmp_path / "src/cf_config.h").read_text()
     assert "enum { CF_CLASS_NOT_ROBIN, CF_CLASS_ROBIN };" in header
-    assert "CF_LABELS" not in header
+    assert "#define CF_HEADS 1\n" in header
 
 
 def test_the_log_of_a_device(run: Run, tmp_path: Path) -> None:
@@ -129,4 +128,4 @@ def test_the_log_of_a_device(run: Run, tmp_path: Path) -> None:
     off = df.with_columns(pl.col("f_wren") * 1.00001)
     assert verify(off, chain)[1:3] == (0, "wren")
     assert run("export", "birds.toml", "-o", "fw")[0] == 0
-    assert "#define CF_LABELS 2" in (tmp_path / "fw/src/cf_config.h").read_text()
+    assert "#define CF_HEADS 2" in (tmp_path / "fw/src/cf_config.h").read_text()

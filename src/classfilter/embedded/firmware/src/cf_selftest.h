@@ -13,10 +13,10 @@ extern "C" {
 
 /* Bytes of stack that the self-test needs at most, and so any function of classfilter.h: a stream and a copy of it, what an
    update works on, events, and a few rows. */
-#ifdef CF_LABELS
-#define CF_ROW_NUMBERS (CF_LABELS + CF_CLASSES)
+#if CF_HEADS == 1 && CF_COLUMNS > 1
+#define CF_ROW_NUMBERS CF_COLUMNS
 #else
-#define CF_ROW_NUMBERS CF_CLASSES
+#define CF_ROW_NUMBERS (CF_COLUMNS + CF_MOST_CLASSES)
 #endif
 #ifdef CF_EVENTS
 #define CF_REPORT_BYTES (CF_MOST_EVENTS * sizeof(cf_event) + 512)
@@ -26,7 +26,7 @@ extern "C" {
 #define CF_STACK_BYTES                                                                                                 \
     (2 * sizeof(cf_stream_f32) + CF_REPORT_BYTES + sizeof(float) * (CF_SCRATCH + 6 * CF_ROW_NUMBERS) + 512)
 
-/* 0: the same bits. n > 0: row n of those in golden.h is the first that differs. -1: a later row. -2: the made-up inputs
+/* 0: the same bits. n > 0: row n of those in cf_golden.h is the first that differs. -1: a later row. -2: the made-up inputs
    already differ, so the machine's division is not that of IEEE 754. -3: the events differ. *crc, if not NULL, is that of all results. */
 int cf_selftest(uint32_t *crc);
 
