@@ -93,6 +93,11 @@ export class Filter {
     return memory.out.slice();
   }
 
+  /** As `update`, with the row of each head: here there is one. */
+  _observe([row], beta, dt) {
+    return this.update(row, { beta, dt });
+  }
+
   /** Update with every row in turn: exactly a loop of `update`, to the bit. */
   run(probs, options = NOTHING) {
     for (const key in options) {

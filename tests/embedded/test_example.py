@@ -12,7 +12,7 @@ import pytest
 
 from classfilter.embedded import export
 from classfilter.embedded.folder import in_float32
-from firmware_configs import all_configs
+from firmware_configs import STEP, all_configs
 
 
 def expected_lines(config: Any) -> list[str]:
@@ -42,7 +42,7 @@ def expected_lines(config: Any) -> list[str]:
 @pytest.mark.parametrize("kind", ["dirichlet-anchored", "labels-moving", "heads-moving"])
 def test_the_example_prints_the_filtered_classes(kind: str, tmp_path: Path) -> None:
     config = all_configs()[kind]
-    export(config, tmp_path)
+    export(config, tmp_path, step=STEP)
     subprocess.run(["make", "-s", "-C", tmp_path, "example"], check=True)
     done = subprocess.run([tmp_path / "example"], capture_output=True, check=True)
     assert done.stdout.decode().splitlines() == expected_lines(in_float32(config))

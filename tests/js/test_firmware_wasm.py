@@ -21,7 +21,9 @@ WebAssembly.instantiate(bytes).then(({ instance: { exports } }) =>
 """
 
 
-@pytest.mark.parametrize("kind", ["events", "events-slow", "events-uncertain", "labels-events", "heads-moving"])
+@pytest.mark.parametrize(
+    "kind", ["events", "events-slow", "events-uncertain", "labels-events", "heads-moving"]
+)
 def test_the_same_bits_in_webassembly(kind: str, tmp_path: Path) -> None:
     export(all_configs()[kind], tmp_path, step=STEP)
     flags = ["--target=wasm32", "-std=c99", "-Oz", "-mbulk-memory", "-nostdlib", "-ffreestanding"]
