@@ -85,40 +85,27 @@ function chainOfHeads(content, heads) {
   if (given.length !== names.length || names.some((name) => !given.includes(name))) {
     throw new RangeError(`labels has sections for ${show(given)}, but classes is ${show(names)}; give one each`);
   }
-  const parts = names.map((name, h) => chainOfHead(name, sections[name], classesOf(h)));
-  const filters = new Map(); // equal ones are one
-  const ofHead = parts.map(({ filter }, h) => {
-    const { filter: kind, options } = sections[names[h]];
-    const key = JSON.stringify([kind, options, sizes[h]]);
-    if (!filters.has(key)) filters.set(key, filter);
-    return [names[h], filters.get(key)];
-  });
-  const all = (title) => [...new Set(parts.flatMap((part) => Object.keys(part[title])))];
-  const byHead = (of) => fromKeys(names, (name) => of(parts[names.indexOf(name)]));
-  const channel = fromKeys(all("channel"), (source) => byHead((part) => part.channel[source] ?? null));
-  return { filter: new MultiLabelFilter(heads, new Map(ofHead)), beta: weightsOf(parts, names, all("beta"), byHead), channel };
-}
-
-function weightsOf(parts, names, sources, byHead) {
-  if (sources.length === 0) {
-    const each = parts.map(({ beta }) => (typeof beta === "number" ? beta : 1));
-    if (new Set(each).size > 1) throw new RangeError("beta is one number for all sources, but not the same for all labels");
-    return parts[0].beta;
-  }
-  parts.forEach(({ beta }, h) => {
-    const missing = sources.find((source) => !Object.hasOwn(Object(beta), source));
-    if (missing !== undefined) {
-      throw new RangeError(`labels.${names[h]}.beta has no weight for ${show(missing)}; add it`);
+  const parts = names.map((name, h) => {
+    if (isSection(sections[name]) && Object.keys(sections[name]).every((key) => OF_A_HEAD.includes(key))) {
+      return within(`labels.${name}`, () => chainOf(sections[name], classesOf(h)));
     }
-  });
-  return fromKeys(sources, (source) => byHead((part) => part.beta[source]));
-}
-
-function chainOfHead(name, section, classes) {
-  if (!isSection(section) || Object.keys(section).some((key) => !OF_A_HEAD.includes(key))) {
     throw new RangeError(`labels.${name} may have ${OF_A_HEAD.join(", ")}`);
+  });
+  const byHead = (of) => fromKeys(names, (name) => of(parts[names.indexOf(name)], name));
+  const bySource = (title, of) => fromKeys(new Set(parts.flatMap((part) => Object.keys(part[title]))), (source) => byHead(of(source)));
+  const weightOf = (source) => ({ beta }, name) => {
+    if (Object.hasOwn(Object(beta), source)) return beta[source];
+    throw new RangeError(`labels.${name}.beta has no weight for ${show(source)}; add it`);
+  };
+  const shared = new Set(parts.map(({ beta }) => (typeof beta === "number" ? beta : Object.keys(beta).length > 0 ? null : 1)));
+  if (shared.size > 1 && !shared.has(null)) {
+    throw new RangeError("beta is one number for all sources, but not the same for all labels");
   }
-  return within(`labels.${name}`, () => chainOf(section, classes));
+  return {
+    filter: new MultiLabelFilter(heads, new Map(parts.map(({ filter }, h) => [names[h], filter]))),
+    beta: shared.has(null) ? bySource("beta", weightOf) : parts[0].beta,
+    channel: bySource("channel", (source) => ({ channel }) => channel[source] ?? null),
+  };
 }
 
 function parse(text) {

@@ -15,8 +15,7 @@ export function events(rule, options) {
   if (scores !== "probabilities" && scores !== "independent") {
     throw new RangeError(`scores is ${show(scores)}; it must be probabilities or independent`);
   }
-  const isOfHeads = scores === "independent" || (typeof options.classes === "object" && !isIterable(options.classes));
-  const heads = isOfHeads || options.classes instanceof Map ? Heads.of(options.classes) : Heads.exclusive(classNames(options.classes));
+  const heads = scores === "independent" ? Heads.of(options.classes) : Heads.exclusive(classNames(options.classes));
   const classes = heads.shown;
   const type = isSingle(probs) ? Float32Array : Float64Array;
   const rows = takeRows(probs, classes.length, type);
@@ -32,8 +31,6 @@ export function events(rule, options) {
     stream, label: String(classes[label]), start, end, duration: end - start, probability,
   }));
 }
-
-const isIterable = (value) => typeof value?.[Symbol.iterator] === "function";
 
 const isSingle = (probs) =>
   probs instanceof Float32Array || (Array.isArray(probs) && probs.length > 0 && probs.every((row) => row instanceof Float32Array));

@@ -1,12 +1,13 @@
 // Heads: what a row is about. Exclusive classes are one head; a label is a head of two classes, off and on, that shows on.
-import { checkRow, checkWeight, classNames, isRow, show } from "./checks.js";
+import { checkRow, checkWeight, classNames, isRow, noNumber, show, takeRow, takeRows } from "./checks.js";
 import { prediction } from "./predictions.js";
 
 /** The layout of rows: heads by name, the columns that each shows, one head after the other, and how many classes each has. */
 export class Heads {
   constructor(names, columns, sizes) {
     const starts = columns.map((_, h) => columns.slice(0, h).reduce((count, shown) => count + shown.length, 0));
-    Object.assign(this, { names, columns, sizes, starts, shown: Object.freeze(columns.flat()) });
+    const isExclusive = names.length === 1 && columns[0].length === sizes[0];
+    Object.assign(this, { names, columns, sizes, starts, isExclusive, shown: Object.freeze(columns.flat()) });
     Object.freeze(this);
   }
 
@@ -17,19 +18,15 @@ export class Heads {
 
   /** A head for each of several labels; or of an object or a Map, heads by name with their classes, null for a label. */
   static of(layout) {
-    if (isRow(layout) || typeof layout !== "object" || (!(layout instanceof Map) && layout?.[Symbol.iterator] !== undefined)) {
+    const isMapping = typeof layout === "object" && layout !== null && (layout instanceof Map || !(Symbol.iterator in layout));
+    if (!isMapping) {
       const labels = classNames(layout, 1, "labels");
       return new Heads(labels.map(String), labels.map((label) => [label]), labels.map(() => 2));
     }
-    const heads = entriesOf(layout ?? {}).map(([name, classes]) => [name, classes === null ? null : classNames(classes).map(String)]);
+    const heads = entriesOf(layout).map(([name, classes]) => [name, classes === null ? null : classNames(classes).map(String)]);
     const names = classNames(heads.map(([name]) => name), 1, "heads");
     const columns = heads.map(([name, classes]) => classes?.map((one) => `${name}:${one}`) ?? [name]);
     return new Heads(names, columns, columns.map((shown) => Math.max(shown.length, 2)));
-  }
-
-  /** Whether there is one head, which shows all of its classes. */
-  get isExclusive() {
-    return this.names.length === 1 && !this.isLabel(0);
   }
 
   isLabel(h) {
@@ -38,11 +35,11 @@ export class Heads {
 
   /** The columns of a head of whole rows as rows of its classes, in the precision of the columns. */
   rowsOf(h, rows) {
-    const [C, K, start, label] = [this.shown.length, this.sizes[h], this.starts[h], this.isLabel(h)];
-    if (C === K) return rows;
+    if (this.isExclusive) return rows;
+    const [C, K] = [this.shown.length, this.sizes[h]];
     const own = new rows.constructor((rows.length / C) * K);
-    for (let from = start, to = 0; from < rows.length; from += C, to += K) {
-      if (label) own.set([1 - rows[from], rows[from]], to);
+    for (let from = this.starts[h], to = 0; from < rows.length; from += C, to += K) {
+      if (this.isLabel(h)) own.set([1 - rows[from], rows[from]], to);
       else own.set(rows.subarray(from, from + K), to);
     }
     return own;
@@ -54,36 +51,21 @@ export class Heads {
     for (let from = K - count, to = this.starts[h]; to < rows.length; from += K, to += C) rows.set(own.subarray(from, from + count), to);
   }
 
-  /** One row of a list, a name each, or a prediction of exclusive classes, as numbers in order; `row` is for errors. */
+  /** One row, in order or by name, as numbers of a type; of exclusive classes, also a class. `row` is for errors. */
   read(probs, type, options = {}) {
-    return this.isExclusive ? prediction(probs, this.shown, options) : this.#scores(probs, type, options.row);
-  }
-
-  #scores(scores, type, row) {
-    const labels = this.shown;
-    const C = labels.length;
-    const place = row === undefined ? "" : ` in row ${row}`;
-    const rejected = (problem, rule) => new RangeError(`scores${place} ${problem}; it must be ${rule}`);
-    const noNumbers = () => rejected(`is ${show(scores)}`, `${C} numbers: give one score per label, NaN where there is none`);
-    let cells = scores;
-    if (scores === null) cells = new Array(C).fill(NaN);
-    else if (typeof scores === "number") {
-      if (C > 1) throw rejected("has shape ()", `(${C},), one score per label`);
-      cells = [scores];
-    } else if (!isRow(scores)) {
-      if (typeof scores !== "object" || ArrayBuffer.isView(scores)) throw noNumbers();
-      cells = prediction(scores, labels, { row });
-    }
-    if (cells.length !== C) throw rejected(`has shape (${cells.length},)`, `(${C},), one score per label`);
-    if (Array.from(cells).some((cell) => cell !== null && typeof cell !== "number")) throw noNumbers();
-    const values = type.from(cells, (cell) => cell ?? NaN);
-    this.names.forEach((_, h) => {
-      const at = this.starts[h];
+    if (this.isExclusive) return prediction(probs, this.shown, options);
+    const values = new type(this.shown.length);
+    if (probs === null) return values.fill(NaN);
+    const cells = values.length === 1 && typeof probs === "number" ? [probs] : probs;
+    if (typeof cells !== "object") throw noNumber("scores", probs);
+    const row = isRow(cells) ? cells : prediction(cells, this.shown, options);
+    takeRow("scores", row, values);
+    this.starts.forEach((at, h) => {
       if (!this.isLabel(h)) checkRow(values.subarray(at, at + this.sizes[h]));
-      else if (cells[at] < 0 || cells[at] > 1) {
-        const name = show(String(labels[at]));
-        const where = row === undefined ? `scores[${name}]` : `scores in row ${row}, class ${name},`;
-        throw new RangeError(`${where} is ${cells[at]}; it must lie in [0, 1]: percentages need a division by 100, logits a sigmoid`);
+      else if (row[at] < 0 || row[at] > 1) {
+        const name = show(String(this.shown[at]));
+        const where = options.row === undefined ? `scores[${name}]` : `scores in row ${options.row}, class ${name},`;
+        throw new RangeError(`${where} is ${row[at]}; it must lie in [0, 1]: percentages need a division by 100, logits a sigmoid`);
       }
     });
     return values;
@@ -92,21 +74,11 @@ export class Heads {
   /** Many rows, one after the other; a typed array holds whole rows, and of one label a list of numbers is enough. */
   readRows(rows, type) {
     const C = this.shown.length;
-    const isFlat = ArrayBuffer.isView(rows) && isRow(rows);
-    if (isFlat && rows.length % C !== 0) {
-      throw new RangeError(`scores has ${rows.length} numbers, not whole rows of ${C}; give one score per label`);
-    }
-    if (!isFlat && !Array.isArray(rows)) {
-      throw new TypeError(`scores is ${show(rows)}; it must be numbers, (T, ${C}): give one score per label, NaN where there is none`);
-    }
-    if (!isFlat && C > 1 && rows.length > 0 && rows.every((row) => typeof row === "number")) {
-      throw new RangeError(`scores has shape (${rows.length},); it must be (T, ${C}), one score per label`);
-    }
-    const count = isFlat ? rows.length / C : rows.length;
-    const values = new type(count * C);
-    for (let row = 0; row < count; row++) {
-      values.set(this.read(isFlat ? rows.subarray(row * C, (row + 1) * C) : rows[row], type, { row }), row * C);
-    }
+    const flat = ArrayBuffer.isView(rows) ? takeRows(rows, C, type) : null;
+    const list = flat === null ? rows : Array.from({ length: flat.length / C }, (_, i) => flat.subarray(i * C, (i + 1) * C));
+    if (!Array.isArray(list)) throw noNumber("scores", rows);
+    const values = new type(list.length * C);
+    list.forEach((probs, row) => values.set(this.read(probs, type, { row }), row * C));
     return values;
   }
 
@@ -122,18 +94,16 @@ export class Heads {
     const isOne = channel === null || typeof channel?.apply === "function" || typeof channel !== "object";
     const each = isOne ? this.names.map(() => channel) : this.ofEach(name, channel);
     return each.map((one, h) => {
-      if (one != null && (typeof one.apply !== "function" || (one.prior.length !== this.sizes[h] && !this.isExclusive))) {
-        const [K, rule] = this.isLabel(h) ? ["two", "a label has two classes, off and on"] : [this.sizes[h], `the head has ${show(this.columns[h])}`];
-        throw new RangeError(`${name} is no channel of ${K} classes; ${rule}: give a Channel of ${K} classes, or one for each label`);
-      }
-      return one ?? null;
+      if (one == null || (typeof one.apply === "function" && one.prior.length === this.sizes[h])) return one ?? null;
+      const rule = this.isLabel(h) ? "a label has two, off and on" : `they are ${show(this.columns[h])}`;
+      throw new RangeError(`${name} is no channel of ${this.sizes[h]} classes; ${rule}: give a Channel of so many`);
     });
   }
 
   /** A row as each head's filter gets it, corrected by the channels of its source. */
   observed(row, channels) {
     return this.names.map((_, h) => {
-      const own = this.isExclusive ? row : this.rowsOf(h, row);
+      const own = this.rowsOf(h, row);
       return channels?.[h] == null ? own : channels[h].apply(own);
     });
   }
@@ -151,4 +121,4 @@ export class Heads {
 const entriesOf = (given) => (given instanceof Map ? [...given] : Object.entries(given)).map(([name, value]) => [String(name), value]);
 
 /** The heads of a filter. */
-export const headsOf = (filter) => filter.heads ?? Heads.exclusive(filter.classes);
+export const headsOf = (filter) => filter._heads ?? Heads.exclusive(filter.classes);

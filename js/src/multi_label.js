@@ -31,7 +31,7 @@ export class MultiLabelFilter {
   }
 
   /** What the columns are. */
-  get heads() {
+  get _heads() {
     return this.#heads;
   }
 
@@ -99,7 +99,10 @@ export class MultiLabelFilter {
   _observe(rows, beta, dt) {
     const estimate = new this.#type(this.classes.length);
     const weight = (h) => (typeof beta === "number" ? beta : beta[h]);
-    this.#advance((filter, h) => this.#heads.show(h, filter.update(rows[h], { beta: weight(h), dt }), estimate));
+    this.#states = this.#each(this.#states, (filter, h) => {
+      this.#heads.show(h, filter.update(rows[h], { beta: weight(h), dt }), estimate);
+      return filter._numbers();
+    });
     return estimate;
   }
 
@@ -116,7 +119,10 @@ export class MultiLabelFilter {
     takeNumbers("dt", dt, T, this.#type);
     const weights = this.#weights(options.beta ?? 1, T);
     const out = new this.#type(rows.length);
-    this.#advance((filter, h) => this.#heads.show(h, filter.run(this.#heads.rowsOf(h, rows), { beta: weights(h), dt }), out));
+    this.#states = this.#each(this.#states, (filter, h) => {
+      this.#heads.show(h, filter.run(this.#heads.rowsOf(h, rows), { beta: weights(h), dt }), out);
+      return filter._numbers();
+    });
     if (ArrayBuffer.isView(scores)) return out;
     return Array.from({ length: T }, (_, row) => out.subarray(row * C, (row + 1) * C));
   }
@@ -140,14 +146,6 @@ export class MultiLabelFilter {
     return this.#filters.map((filter, h) => {
       filter._setNumbers(states[h]);
       return work(filter, h);
-    });
-  }
-
-  /** Go on to what `work` makes of the states: all of them, or none where it raises. */
-  #advance(work) {
-    this.#states = this.#each(this.#states, (filter, h) => {
-      work(filter, h);
-      return filter._numbers();
     });
   }
 
