@@ -158,7 +158,11 @@ def label_configs() -> dict[str, cf.Chain]:
     }
 
 
-HEADS = {"activity": ("walk", "sit", "run"), "speech": None, "posture": ("up", "down")}
+HEADS: dict[str, tuple[str, ...] | None] = {
+    "activity": ("walk", "sit", "run"),
+    "speech": None,
+    "posture": ("up", "down"),
+}
 
 
 def head_configs() -> dict[str, cf.Chain]:

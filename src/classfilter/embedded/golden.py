@@ -242,7 +242,7 @@ def golden_header(config: Chain, rules: Sequence[FirmwareRule | None] = ()) -> s
         defined += golden_events(rules, config.heads, vectors.dt, vectors.filtered)
     macros = "\n".join(defined)
     return f"""\
-/* Results of Python for the rows of cf_selftest.c, in float32. Written by classfilter; do not edit. */
+/* Results of Python for the rows of cf_selftest.c. Written by classfilter; do not edit. */
 #ifndef CF_GOLDEN_H
 #define CF_GOLDEN_H
 

@@ -222,8 +222,8 @@ cf_status cf_update_f32(cf_stream_f32 *stream, int source, const float *observed
     } else {
         const cf_filters_f32 before = stream->filters;
         for (status = CF_OK, head = 0; head < CF_HEADS && status == CF_OK; head++)
-            status = update_head(&stream->filters, source, head, observed + cf_config_column[head], dt, corrected,
-                                 probs);
+            status =
+                update_head(&stream->filters, source, head, observed + cf_config_column[head], dt, corrected, probs);
         if (status != CF_OK) stream->filters = before;
     }
     if (status == CF_OK && probs != NULL) {
