@@ -62,9 +62,7 @@ void cf_finish_f32(cf_stream_f32 *stream CF_AND_HEAD, cf_event *events, size_t *
 
 #ifdef CF_PIECES
 int cf_piece_f32(const cf_event *event, size_t i, cf_event *piece) {
-    int head = CF_HEADS - 1;
-    while (head > 0 && cf_config_column[head] > event->label) head--;
-    return cf_events_piece_f32(CF_RULE_OF(head), event, i, piece);
+    return cf_events_piece_f32(&cf_config_rule[0], event, i, piece); /* all heads have the same max_duration */
 }
 #endif
 #endif
