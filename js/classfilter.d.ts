@@ -130,20 +130,26 @@ export class StickyFilter {
   copy(): StickyFilter;
 }
 
-/** Scores of one row: one per label, in order or by name, null or NaN where it was not observed; of one label, a number is enough. */
+/**
+ * One row: a score per label and the probabilities of the classes of other heads, in order or by name; null or NaN where a head
+ * was not observed. Of one label, a number is enough.
+ */
 export type Scores = Row | NamedRow | number | null;
-/** One for all labels, or one for each by its name. */
-export type ByLabel<T> = T | Readonly<Record<string, T>>;
-type TwoClassFilter = DirichletFilter | StickyFilter;
+/** One for all heads, or one for each by its name. */
+export type ByHead<T> = T | Readonly<Record<string, T>>;
+type HeadFilter = DirichletFilter | StickyFilter;
+/** Heads by name: the classes of each, or null for a label. */
+export type HeadClasses =
+  | Readonly<Record<string, readonly ClassName[] | null>> | ReadonlyMap<ClassName, readonly ClassName[] | null>;
 
 export interface MultiLabelUpdateOptions {
-  /** The weight of all labels, or one for each, in order. */
+  /** The weight of all heads, or one for each, in order. */
   beta?: number | ArrayLike<number>;
   dt?: number;
 }
 
 export interface MultiLabelRunOptions {
-  /** One weight for all rows, one per row, or rows of one per label. */
+  /** One weight for all rows, one per row, or rows of one per head. */
   beta?: number | ArrayLike<number> | readonly ArrayLike<number>[];
   dt?: number | ArrayLike<number>;
 }
@@ -151,26 +157,27 @@ export interface MultiLabelRunOptions {
 /**
  * Labels that may be true at once, such as the birds in a recording. Scores lie in [0, 1] and need not sum to 1. Each label has
  * a filter of two classes, off and on, which gets [1 - score, score]; the results are its probabilities of on, to the bit.
+ * Heads of several classes, such as activity and posture, are filtered beside each other too; their columns are `head:class`.
  */
 export class MultiLabelFilter {
-  /** @param filter A filter of two classes for all labels, or one for each. Its settings are used, not its state. */
+  /** @param filter A filter of two classes for all labels, or one for each head. Its settings are used, not its state. */
   constructor(
-    labels: number | Iterable<ClassName>,
-    filter: TwoClassFilter | Readonly<Record<string, TwoClassFilter>> | ReadonlyMap<ClassName, TwoClassFilter>,
+    labels: number | Iterable<ClassName> | HeadClasses,
+    filter: HeadFilter | Readonly<Record<string, HeadFilter>> | ReadonlyMap<ClassName, HeadFilter>,
   );
   readonly kind: "multi_label";
-  /** The labels, in the order of the scores. */
+  /** The labels and the classes of other heads, in the order of a row. */
   readonly classes: readonly ClassName[];
   readonly dtype: Dtype;
-  /** The filter of two classes of each label, in its initial state. */
-  readonly filters: TwoClassFilter[];
-  /** The current probability of each label. */
+  /** The filter of each head, in its initial state. */
+  readonly filters: HeadFilter[];
+  /** The current row. */
   readonly probs: Numbers;
-  /** The labels that are on: more probable than not. */
+  /** The labels that are on, more probable than not, and the most probable class of each other head. */
   readonly label: ClassName[];
-  /** The state of each label's filter; assign it to restore. */
+  /** The state of each head's filter; assign it to restore. */
   state: (DirichletState | StickyState)[];
-  /** Let `dt` time units pass, then observe one score per label; returns the probability of each label. */
+  /** Let `dt` time units pass, then observe a row; returns the filtered row. */
   update(scores: Scores, options?: MultiLabelUpdateOptions): Numbers;
   /** Update with every row in turn. Rows give rows; a typed array of whole rows gives one of the same length. */
   run(scores: readonly Scores[], options?: MultiLabelRunOptions): Numbers[];
@@ -325,8 +332,8 @@ export class EventRule {
   readonly maxDelay?: number;
   /** The options that make the same rule: those that are not the default, and the cost of a change. */
   readonly options: EventRuleOptions;
-  /** Raise for a class that is named here and is not one of these; labels that may be true at once are `independent`. */
-  check(classes: readonly ClassName[], independent?: boolean): void;
+  /** Raise for a class that is named here and is not one of these, which exclude each other. */
+  check(classes: readonly ClassName[]): void;
 }
 
 /** A class of a stream, from its start to its end. */
@@ -352,12 +359,12 @@ export interface ConfirmedEvent<Stream = StreamName> extends Event<Stream> {
 
 /**
  * The events of one stream, by their start: of rows of probabilities, as a filter returns them or as they are, and of their
- * times, in order. With `scores: "independent"`, each of several labels is decided by itself, and events overlap.
+ * times, in order. With `scores: "independent"`, each label or other head is decided by itself, and events overlap.
  */
 export function events<Stream extends StreamName = null>(
   rule: EventRule,
   rows: {
-    classes: readonly ClassName[];
+    classes: readonly ClassName[] | HeadClasses;
     times: Iterable<number | Date>;
     probs: Numbers | readonly Row[];
     stream?: Stream;
@@ -389,11 +396,11 @@ export interface Config {
   rule: EventRule | null;
 }
 
-/** Settings of several labels at once; weights and channels are those of all labels, or of each. */
+/** Settings of several heads; weights and channels are those of all heads, or of each. */
 export interface MultiLabelConfig {
   filter: MultiLabelFilter;
-  beta: Record<string, ByLabel<number>>;
-  channel: Record<string, ByLabel<Channel | null>>;
+  beta: Record<string, ByHead<number>>;
+  channel: Record<string, ByHead<Channel | null>>;
   policy: Policy | null;
   rule: EventRule | null;
 }
@@ -403,8 +410,8 @@ export function load<Loaded extends Config | MultiLabelConfig = Config>(config: 
 
 export interface TrackerOptions {
   /** The weight of each source, or one for all; 1 by default. With a MultiLabelFilter, a source may have one for each label. */
-  beta?: number | Record<string, ByLabel<number>>;
-  channel?: Record<string, ByLabel<Channel | null>>;
+  beta?: number | Record<string, ByHead<number>>;
+  channel?: Record<string, ByHead<Channel | null>>;
   policy?: Policy | null;
   /** A stream is over when more than `expireAfter` passes without a row of it; its next row begins it anew. */
   expireAfter?: Duration;

@@ -158,6 +158,67 @@ def label_configs() -> dict[str, cf.Chain]:
     }
 
 
+HEADS: dict[str, tuple[str, ...] | None] = {
+    "activity": ("walk", "sit", "run"),
+    "speech": None,
+    "posture": ("up", "down"),
+}
+
+
+def head_configs() -> dict[str, cf.Chain]:
+    """Return filters of heads of several classes, beside a label."""
+
+    def each(*filters: Any) -> Any:
+        return cf.MultiLabelFilter(HEADS, dict(zip(HEADS, filters, strict=True)))
+
+    def by_head(*values: Any) -> Any:
+        return dict(zip(HEADS, values, strict=True))
+
+    turning = np.full((3, 3), 0.05) + np.eye(3) * 0.85
+    return {
+        "sticky": cf.Chain(
+            each(
+                cf.StickyFilter(3, stay=0.9, prior=[0.5, 0.3, 0.2]),
+                cf.StickyFilter(2, stay=0.9, temperature=1.5),
+                cf.StickyFilter(2, stay=0.9),
+            ),
+            beta={"mic": by_head(0.1, 0.5, 1.0), "eye": 1.0},
+            channel={"mic": by_head(cf.Channel(np.eye(3) * 8 + 1), CHANNEL, None)},
+            policy=Periodic(5, strong="eye", weak="mic"),
+        ),
+        "alike": cf.Chain(
+            cf.MultiLabelFilter({"a": ("x", "y"), "b": ("x", "y")}, cf.StickyFilter(2, stay=0.9)),
+            rule=cf.EventRule(3.0, max_duration=40.0),
+        ),
+        "dirichlet": cf.Chain(
+            each(
+                cf.DirichletFilter(3, 0.95, anchor=0.3, estimate="mean", prior=[3.0, 1.0, 2.0]),
+                cf.DirichletFilter(2, 0.9),
+                cf.DirichletFilter(2, 0.8, temperature=0.8),
+            ),
+            beta={"mic": by_head(0.2, 0.5, 1.0)},
+            rule=cf.EventRule(4.0, pad=(1.0, 1.0), ignore=["speech", "posture:down"]),
+        ),
+        "moving": cf.Chain(
+            each(
+                cf.StickyFilter(3, transitions=turning),
+                cf.StickyFilter(2, stay=0.9),
+                cf.StickyFilter(2, transitions=TURNING),
+            ),
+            beta={"mic": 0.3},
+            rule=cf.EventRule(
+                {"activity:walk": 1.0, "activity:sit": 2.5, "activity:run": 0.7, "speech": 2.0,
+                 "posture:up": 1.5, "posture:down": 3.0},
+                min_duration={"activity:walk": 3.0, "speech": 1.5},
+                bias={"posture:up": 0.1},
+                max_duration=20.0,
+            ),
+        ),
+    }  # fmt: skip
+
+
 def all_configs() -> dict[str, cf.Chain]:
-    """Return both."""
-    return configs() | {f"labels-{kind}": chain for kind, chain in label_configs().items()}
+    """Return all of them."""
+    every = {"labels": label_configs(), "heads": head_configs()}
+    several = {f"{name}-{kind}": c for name, of in every.items() for kind, c in of.items()}
+    return configs() | several

@@ -47,8 +47,8 @@ def test_there_is_one_version(file: str, pattern: str) -> None:
         ("js/package.json", r'"homepage": "(.*)"', SITE),
         ("js/package.json", r'"url": "(.*)"', f"git+{SOURCE}.git"),
         ("js/package.json", r'"bugs": "(.*)"', f"{SOURCE}/issues"),
-        ("src/classfilter/embedded/firmware/all/library.properties", r"\nurl=(.*)\n", SITE),
-        ("src/classfilter/embedded/firmware/all/idf_component.yml", r"\nurl: (.*)\n", SITE),
+        ("src/classfilter/embedded/firmware/library.properties", r"\nurl=(.*)\n", SITE),
+        ("src/classfilter/embedded/firmware/idf_component.yml", r"\nurl: (.*)\n", SITE),
     ],
 )
 def test_addresses_are_the_same_everywhere(file: str, pattern: str, address: str) -> None:

@@ -3,6 +3,7 @@ import { Channel } from "./channel.js";
 import { checkWeight, show } from "./checks.js";
 import { DirichletFilter } from "./dirichlet.js";
 import { EventRule } from "./event_rule.js";
+import { Heads, headsOf } from "./heads.js";
 import { MultiLabelFilter } from "./multi_label.js";
 import { Adaptive, Periodic } from "./policy.js";
 import { StickyFilter } from "./sticky.js";
@@ -10,9 +11,8 @@ import { StickyFilter } from "./sticky.js";
 const KINDS = { dirichlet: DirichletFilter, sticky: StickyFilter };
 const POLICIES = { periodic: Periodic, adaptive: Adaptive };
 // "expected" says what each source did when tuned, "smoother" what smooths: neither is used here.
-const KEYS = ["classes", "scores", "filter", "options", "prepared", "beta", "channel", "policy", "expected", "events", "smoother", "labels"];
-const OF_A_LABEL = ["filter", "options", "prepared", "beta", "channel"];
-const TWO = [0, 1];
+const KEYS = ["classes", "scores", "filter", "options", "prepared", "beta", "channel", "policy", "expected", "events", "smoother", "heads", "labels"];
+const OF_A_HEAD = ["filter", "options", "prepared", "beta", "channel"];
 const REMEDY = "classfilter export --json writes it from a file of settings";
 
 /** A fresh filter, the weights and channels of the sources; a policy and a rule for events, or null. `config` is text or an object. */
@@ -26,7 +26,7 @@ export function load(config) {
   if (!Array.isArray(classes) || !classes.every((name) => typeof name === "string" || Number.isInteger(name))) {
     throw new RangeError(`classes is ${show(classes)}; it must be a list of text or whole numbers`);
   }
-  for (const title of ["options", "beta", "channel", "policy", "events", "smoother", "expected", "labels"]) {
+  for (const title of ["options", "beta", "channel", "policy", "events", "smoother", "expected", "heads", "labels"]) {
     const forAll = title === "beta" && typeof content.beta === "number";
     if (content[title] !== undefined && !isSection(content[title]) && !forAll) {
       throw new RangeError(`${title} is ${show(content[title])}; it must be an object`);
@@ -35,15 +35,14 @@ export function load(config) {
   if (scores !== "probabilities" && scores !== "independent") {
     throw new RangeError(`scores is ${show(scores)}; it must be "probabilities" or "independent"`);
   }
-  if (scores === "probabilities" && content.labels !== undefined) {
-    throw new RangeError('labels needs "scores": "independent": several labels at once');
-  }
-  const chain = scores === "independent" ? chainOfLabels(content, classes) : chainOf(content, classes);
+  const needless = ["labels", "heads"].find((title) => scores === "probabilities" && content[title] !== undefined);
+  if (needless !== undefined) throw new RangeError(`${needless} needs "scores": "independent": several labels at once`);
+  const chain = scores === "independent" ? chainOfHeads(content, headsIn(content, classes)) : chainOf(content, classes);
   const { policy, events } = content;
   return {
     ...chain,
     policy: policy === undefined ? null : makePolicy(policy, chain.beta),
-    rule: events === undefined ? null : makeRule(events, classes, scores === "independent"),
+    rule: events === undefined ? null : makeRule(events, headsOf(chain.filter)),
   };
 }
 
@@ -63,53 +62,50 @@ function chainOf({ filter: kind, options = {}, prepared, beta, channel }, classe
   };
 }
 
-/** The same of several labels at once: settings that all share, or a section for each label. */
-function chainOfLabels(content, labels) {
-  const { labels: sections } = content;
-  if (sections === undefined || Object.keys(sections).length === 0) {
-    const { filter, ...sources } = chainOf(content, TWO);
-    return { filter: new MultiLabelFilter(labels, filter), ...sources };
-  }
-  const names = labels.map(String);
+/** The heads of settings, in the order of their columns; without a section for them, each class is a label. */
+function headsIn({ heads }, classes) {
+  if (heads === undefined) return Heads.of(classes);
+  const place = ([name, own]) => classes.map(String).indexOf(own?.length > 0 ? `${name}:${own[0]}` : name);
+  const ordered = Object.entries(heads).sort((a, b) => place(a) - place(b));
+  const layout = within("heads", () => Heads.of(new Map(ordered.map(([name, own]) => [name, own?.length > 0 ? own : null]))));
+  if (layout.shown.join("\n") === classes.join("\n")) return layout;
+  throw new RangeError(`classes is ${show(classes)}, but the heads have ${show(layout.shown)}; give these, in this order`);
+}
+
+/** The same of several heads: settings that all share, or a section for each. */
+function chainOfHeads(content, heads) {
+  const { names, sizes } = heads;
+  const classesOf = (h) => Array.from({ length: sizes[h] }, (_, k) => k);
+  const sections = content.labels ?? {};
   const given = Object.keys(sections);
+  if (given.length === 0 && sizes.every((size) => size === sizes[0])) {
+    const { filter, ...sources } = chainOf(content, classesOf(0));
+    return { filter: new MultiLabelFilter(heads, filter), ...sources };
+  }
   if (given.length !== names.length || names.some((name) => !given.includes(name))) {
-    throw new RangeError(`labels has sections for ${show(given)}, but classes is ${show(labels)}; give one each`);
+    throw new RangeError(`labels has sections for ${show(given)}, but classes is ${show(names)}; give one each`);
   }
-  const lanes = names.map((name) => laneOf(name, sections[name]));
-  const filters = new Map(); // equal ones are one
-  const ofLabel = lanes.map(({ filter }, i) => {
-    const { filter: kind, options } = sections[names[i]];
-    const key = JSON.stringify([kind, options]);
-    if (!filters.has(key)) filters.set(key, filter);
-    return [labels[i], filters.get(key)];
-  });
-  const all = (title) => [...new Set(lanes.flatMap((lane) => Object.keys(lane[title])))];
-  const byLabel = (of) => fromKeys(names, (name) => of(lanes[names.indexOf(name)]));
-  const channel = fromKeys(all("channel"), (source) => byLabel((lane) => lane.channel[source] ?? null));
-  const filter = new MultiLabelFilter(labels, new Map(ofLabel));
-  return { filter, beta: weightsOf(lanes, names, all("beta"), byLabel), channel };
-}
-
-function weightsOf(lanes, names, sources, byLabel) {
-  if (sources.length === 0) {
-    const each = lanes.map(({ beta }) => (typeof beta === "number" ? beta : 1));
-    if (new Set(each).size > 1) throw new RangeError("beta is one number for all sources, but not the same for all labels");
-    return lanes[0].beta;
-  }
-  lanes.forEach(({ beta }, i) => {
-    const missing = sources.find((source) => !Object.hasOwn(Object(beta), source));
-    if (missing !== undefined) {
-      throw new RangeError(`labels.${names[i]}.beta has no weight for ${show(missing)}; add it`);
+  const parts = names.map((name, h) => {
+    if (isSection(sections[name]) && Object.keys(sections[name]).every((key) => OF_A_HEAD.includes(key))) {
+      return within(`labels.${name}`, () => chainOf(sections[name], classesOf(h)));
     }
+    throw new RangeError(`labels.${name} may have ${OF_A_HEAD.join(", ")}`);
   });
-  return fromKeys(sources, (source) => byLabel((lane) => lane.beta[source]));
-}
-
-function laneOf(name, section) {
-  if (!isSection(section) || Object.keys(section).some((key) => !OF_A_LABEL.includes(key))) {
-    throw new RangeError(`labels.${name} may have ${OF_A_LABEL.join(", ")}`);
+  const byHead = (of) => fromKeys(names, (name) => of(parts[names.indexOf(name)], name));
+  const bySource = (title, of) => fromKeys(new Set(parts.flatMap((part) => Object.keys(part[title]))), (source) => byHead(of(source)));
+  const weightOf = (source) => ({ beta }, name) => {
+    if (Object.hasOwn(Object(beta), source)) return beta[source];
+    throw new RangeError(`labels.${name}.beta has no weight for ${show(source)}; add it`);
+  };
+  const shared = new Set(parts.map(({ beta }) => (typeof beta === "number" ? beta : Object.keys(beta).length > 0 ? null : 1)));
+  if (shared.size > 1 && !shared.has(null)) {
+    throw new RangeError("beta is one number for all sources, but not the same for all labels");
   }
-  return within(`labels.${name}`, () => chainOf(section, TWO));
+  return {
+    filter: new MultiLabelFilter(heads, new Map(parts.map(({ filter }, h) => [names[h], filter]))),
+    beta: shared.has(null) ? bySource("beta", weightOf) : parts[0].beta,
+    channel: bySource("channel", (source) => ({ channel }) => channel[source] ?? null),
+  };
 }
 
 function parse(text) {
@@ -147,10 +143,10 @@ function makePolicy({ kind, ...options }, beta) {
   return policy;
 }
 
-function makeRule(section, classes, independent) {
+function makeRule(section, heads) {
   return within("events", () => {
     const rule = new EventRule(camelCased(section));
-    rule.check(classes, independent);
+    rule.check(heads);
     return rule;
   });
 }

@@ -1,7 +1,7 @@
 // The Dirichlet filter: the Bayesian filter of "Classification Filtering" (Bayram, MLSP 2025).
 import { Block, borrow, core, numbers } from "./core.js";
 import { arrayType, checkNumber, checkOptions, classNames, decay, settingsError, show, vector } from "./checks.js";
-import { Filter, argmax } from "./filter.js";
+import { Filter } from "./filter.js";
 
 const OPTIONS = [
   "gamma", "halfLife", "estimate", "floor", "anchor", "prior", "priorWeight", "maxConcentration", "tolerance",
@@ -9,8 +9,6 @@ const OPTIONS = [
 ];
 
 export class DirichletFilter extends Filter {
-  #options;
-
   constructor(classes, options = {}) {
     checkOptions("DirichletFilter", options, OPTIONS);
     const names = classNames(classes);
@@ -51,21 +49,10 @@ export class DirichletFilter extends Filter {
     if (status !== 0) throw settingsError(status, { gamma, floor, anchor, maxConcentration, tolerance, prior });
     if (priorWeight > 1e9) throw new RangeError(`priorWeight is ${priorWeight}; it must lie in [0, 1e9]`);
     const scratch = core[`dirichlet_scratch_${suffix}`](K);
-    super(names, "dirichlet", type, new Block(size), scratch, [priorWeight, ...prior], temperature);
-    this.#options = {
+    super(names, "dirichlet", type, new Block(size), scratch, [priorWeight, ...prior], {
       gamma, estimate, floor, anchor, prior: Array.from(prior), priorWeight, maxConcentration, tolerance, bounded, temperature,
       dtype,
-    };
-  }
-
-  /** The options that make the same filter. */
-  get options() {
-    return structuredClone(this.#options);
-  }
-
-  /** The most probable class, that of the largest alpha. */
-  get label() {
-    return this.classes[argmax(this._numbers().subarray(1))];
+    });
   }
 
   /** All that the filter remembers; assign it to restore. */
@@ -81,12 +68,5 @@ export class DirichletFilter extends Filter {
       throw new RangeError(`alpha has ${values.length} entries, but the filter has ${this.classes.length} classes`);
     }
     this._restore([eta, ...values]);
-  }
-
-  /** An independent filter with the same settings, in the same state. */
-  copy() {
-    const copy = new DirichletFilter(this.classes, this.#options);
-    copy.state = this.state;
-    return copy;
   }
 }

@@ -1,14 +1,12 @@
 // Events as the text of a file: CSV or JSON.
-import { isRow, show } from "./checks.js";
+import { checkOptions, isRow, show } from "./checks.js";
 
 const FORMATS = { csv: writeCsv, json: writeJson };
 
 /** Events as the text of a file. With `dates`, the times are UNIX seconds, and dates in UTC in the file. */
 export function writeEvents(list, format, options = {}) {
   if (!Object.hasOwn(FORMATS, format)) throw new RangeError(`format is ${show(format)}; it must be csv or json`);
-  for (const name of Object.keys(options)) {
-    if (name !== "dates" && name !== "overlaps") throw new TypeError(`unknown option ${name}; writeEvents has dates, overlaps`);
-  }
+  checkOptions("writeEvents", options, ["dates", "overlaps"]);
   const { dates = false, overlaps = false } = options;
   return FORMATS[format](checked(list, overlaps), dates ? dateText : (time) => time);
 }

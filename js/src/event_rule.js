@@ -1,6 +1,7 @@
 // The rule that turns probabilities into events: expected time right, less a cost per change.
 import { checkOptions, duration, isRow, show } from "./checks.js";
-import { LabelRules, RuleCore } from "./rule_core.js";
+import { Heads } from "./heads.js";
+import { HeadRules, RuleCore } from "./rule_core.js";
 
 const OPTIONS = [
   "changeCost", "leaveCost", "minDuration", "mergeGap", "bias", "evidence", "minProbability", "pad", "shift", "ignore", "maxGap",
@@ -64,10 +65,11 @@ export class EventRule {
     return structuredClone(Object.fromEntries(entries));
   }
 
-  /** Raise for a class that is named here and is not one of these; labels that may be true at once are `independent`. */
-  check(classes, independent = false) {
-    const names = classes.map(String);
-    if (isObject(this.mergeGap) && !independent) {
+  /** Raise for a class that is named here and is not one of these. */
+  check(classes) {
+    const heads = classes instanceof Heads ? classes : Heads.exclusive(classes);
+    const names = heads.shown.map(String);
+    if (isObject(this.mergeGap) && heads.isExclusive) {
       throw new RangeError(
         `mergeGap is ${show(this.mergeGap)}, but the classes exclude each other; only several labels at once have gaps of ` +
           "their own: give one duration, or minDuration of what is between",
@@ -90,29 +92,31 @@ export class EventRule {
     if (names.every((name) => this.ignore.includes(name))) throw new RangeError("ignore has all classes; leave one of them out");
   }
 
-  /** The rule of the core for these classes, in their order; of `independent` ones, one for each label. */
-  _compiled(classes, type, independent = false) {
-    const names = classes.map(String);
-    const key = JSON.stringify([names, type.name, independent]);
+  /** The rules of the core for the columns of a filter: one for each head. */
+  _compiled(heads, type) {
+    const key = JSON.stringify([heads, type.name]);
     if (this.#compiled.key !== key) {
-      this.check(classes, independent);
-      this.#compiled = { key, core: independent ? this.#ofLabels(names, type) : this.#ofClasses(names, type) };
+      this.check(heads);
+      const rules = heads.columns.map((shown, h) => this.#ofHead(heads, h, shown.map(String), type));
+      this.#compiled = { key, core: new HeadRules(heads, rules) };
     }
     return this.#compiled.core;
   }
 
-  #ofLabels(names, type) {
-    const lane = (name) => this.#lane(name)._compiled(["off", "on"], type);
-    return new LabelRules(names.map((name) => (this.ignore.includes(name) ? null : lane(name))));
-  }
-
-  /** The rule of one of several labels at once: of two classes, off and on. */
-  #lane(label) {
+  /** The rule of one head; null where all of its classes are ignored. The settings of a label are those of on. */
+  #ofHead(heads, h, shown, type) {
+    if (shown.every((name) => this.ignore.includes(name))) return null;
+    if (heads.isExclusive) return this.#ofClasses(shown, type);
+    const [label] = shown;
     const of = (given) => (isObject(given) ? given[label] : given);
-    return new EventRule({
-      ...this.options, changeCost: of(this.changeCost), mergeGap: of(this.mergeGap), ignore: "off",
-      leaveCost: { on: of(this.leaveCost) ?? 0 }, minDuration: { on: of(this.minDuration) ?? 0 }, bias: { on: of(this.bias) ?? 0 },
-    });
+    const { options } = this;
+    const own = { ...options, mergeGap: of(this.mergeGap) };
+    if (heads.isLabel(h)) {
+      const on = (given) => ({ on: of(given) ?? 0 });
+      Object.assign(own, { changeCost: of(this.changeCost), ignore: "off", leaveCost: on(this.leaveCost) });
+      return new EventRule({ ...own, minDuration: on(this.minDuration), bias: on(this.bias) }).#ofClasses(["off", "on"], type);
+    }
+    return new EventRule({ ...own, ignore: this.ignore.filter((name) => shown.includes(name)) }).#ofClasses(shown, type);
   }
 
   #ofClasses(names, type) {

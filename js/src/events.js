@@ -1,10 +1,12 @@
 // The events of a whole stream.
 import { checkOptions, classNames, show, takeRows } from "./checks.js";
 import { EventRule } from "./event_rule.js";
+import { Heads } from "./heads.js";
 
 /**
  * The events of one stream, by their start: of rows of probabilities, as a filter returns them or as they are, and of their
- * times, numbers or dates. With `scores: "independent"`, each of several labels is decided by itself, and events overlap.
+ * times, numbers or dates. With `scores: "independent"`, each of several labels is
+ * decided by itself, and events overlap; so are heads, where `classes` is an object or a Map of these with their classes.
  */
 export function events(rule, options) {
   if (!(rule instanceof EventRule)) throw new TypeError(`rule is ${show(rule)}; it must be an EventRule`);
@@ -13,8 +15,8 @@ export function events(rule, options) {
   if (scores !== "probabilities" && scores !== "independent") {
     throw new RangeError(`scores is ${show(scores)}; it must be probabilities or independent`);
   }
-  const independent = scores === "independent";
-  const classes = classNames(options.classes, independent ? 1 : 2);
+  const heads = scores === "independent" ? Heads.of(options.classes) : Heads.exclusive(classNames(options.classes));
+  const classes = heads.shown;
   const type = isSingle(probs) ? Float32Array : Float64Array;
   const rows = takeRows(probs, classes.length, type);
   const times = seconds(options.times);
@@ -22,7 +24,7 @@ export function events(rule, options) {
     const count = rows.length / classes.length;
     throw new RangeError(`times has ${times.length} entries, but probs has ${count} rows; give one time per row`);
   }
-  const core = rule._compiled(classes, type, independent);
+  const core = rule._compiled(heads, type);
   const { state, events: confirmed } = core.run(core.start(), times, rows);
   const found = [...confirmed, ...core.finish(state)].sort((a, b) => a.start - b.start || a.label - b.label);
   return found.map(({ label, start, end, probability }) => ({

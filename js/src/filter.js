@@ -15,7 +15,8 @@ export class Filter {
   #start;
   #state;
   #sizes;
-  #temperature;
+  #temperature; // of what is returned; 1 changes nothing
+  #options;
   #views = null;
 
   /**
@@ -25,9 +26,9 @@ export class Filter {
    * @param block    The settings, as the core prepared them.
    * @param scratch  The bytes of memory that a call needs.
    * @param start    The numbers of the state before any data.
-   * @param temperature  Of what is returned; 1 changes nothing.
+   * @param options  Those that make the same filter.
    */
-  constructor(classes, kind, type, block, scratch, start, temperature) {
+  constructor(classes, kind, type, block, scratch, start, options) {
     const suffix = type === Float64Array ? "f64" : "f32";
     this.#kind = kind;
     this.#names = classes;
@@ -44,7 +45,8 @@ export class Filter {
     this.#state = new type(start.length);
     this._restore(start);
     this.#start.set(this.#state);
-    this.#temperature = temperature;
+    this.#temperature = options.temperature;
+    this.#options = structuredClone(options);
     void this.probs; // refuses a temperature out of range
   }
 
@@ -60,6 +62,23 @@ export class Filter {
 
   get dtype() {
     return this.#type === Float64Array ? "float64" : "float32";
+  }
+
+  /** The options that make the same filter. */
+  get options() {
+    return structuredClone(this.#options);
+  }
+
+  /** An independent filter with the same settings, in the same state. */
+  copy() {
+    const copy = new this.constructor(this.classes, this.#options);
+    copy.state = this.state;
+    return copy;
+  }
+
+  /** The most probable class; of several, the first. */
+  get label() {
+    return this.#names[argmax(this.#state.subarray(-this.#names.length))];
   }
 
   /** The current class probabilities. */
@@ -91,6 +110,11 @@ export class Filter {
     this.#state.set(memory.state);
     if (this.#temperature !== 1) this.#temper(1, outAt);
     return memory.out.slice();
+  }
+
+  /** As `update`, with the row of each head: here there is one. */
+  _observe([row], beta, dt) {
+    return this.update(row, { beta, dt });
   }
 
   /** Update with every row in turn: exactly a loop of `update`, to the bit. */

@@ -1,6 +1,7 @@
 // The events of live streams: what a rule knows of each stream, and what it has confirmed.
 import { arrayType, show } from "./checks.js";
 import { EventRule } from "./event_rule.js";
+import { headsOf } from "./heads.js";
 
 const REMEDY = 'give one: events: new EventRule({ changeCost: "30s" })';
 
@@ -21,15 +22,16 @@ export function noRule() {
 export class LiveEvents {
   #core;
   #names;
-  #independent;
+  #isExclusive;
   #waiting = new Set(); // the streams with events to be fetched, in the order of the first; some may have none
   #ended = []; // what was confirmed of streams that are over
   #time = new Float64Array(1);
 
   constructor(rule, filter) {
-    this.#independent = filter.kind === "multi_label";
-    this.#names = filter.classes.map(String);
-    this.#core = rule._compiled(filter.classes, arrayType(filter.dtype), this.#independent);
+    const heads = headsOf(filter);
+    this.#isExclusive = heads.isExclusive;
+    this.#names = heads.shown.map(String);
+    this.#core = rule._compiled(heads, arrayType(filter.dtype));
   }
 
   /**
@@ -80,7 +82,7 @@ export class LiveEvents {
   /** The event of a stream that goes on at present, or null; of several labels at once, a list of them. */
   current(stream, known) {
     const events = this.#core.current(known.state).map((event) => ({ ...this.#event(stream, event), end: null, duration: null }));
-    return this.#independent ? events : (events[0] ?? null);
+    return this.#isExclusive ? (events[0] ?? null) : events;
   }
 
   #finished({ state, confirmed }) {

@@ -1,20 +1,24 @@
-// Several labels at once: one filter of two classes, off and on, for each label.
-import { arrayType, checkNumber, checkOptions, classNames, isRow, show, takeNumbers, vector } from "./checks.js";
-import { pairs, scoreRow, scoreRows } from "./label_scores.js";
+// Several heads at once, such as labels that are on or off: one filter for each.
+import { arrayType, checkNumber, checkOptions, isRow, show, takeNumbers, vector } from "./checks.js";
+import { argmax } from "./filter.js";
+import { Heads } from "./heads.js";
 
 const NOTHING = Object.freeze({});
 
 export class MultiLabelFilter {
-  #labels;
-  #filters; // of each label; labels of the same settings share one, and its own state is not used
+  #heads;
+  #filters; // of each head; those of the same settings share one, and its own state is not used
   #type;
   #start;
   #states;
 
-  /** `filter` is a filter of two classes for all labels, or an object or a Map with one for each. Its state is not used. */
+  /**
+   * `labels` are their names or number, or an object or a Map of heads with their classes, null for a label. `filter` is one for
+   * all of them, of two classes for a label, or an object or a Map with one for each. Its state is not used.
+   */
   constructor(labels, filter) {
-    this.#labels = classNames(labels, 1, "labels");
-    this.#filters = filtersOf(this.#labels, filter);
+    this.#heads = labels instanceof Heads ? labels : Heads.of(labels);
+    this.#filters = filtersOf(this.#heads, filter);
     const precisions = [...new Set(this.#filters.map((one) => one.dtype))].sort();
     if (precisions.length > 1) throw new RangeError(`filter has filters of ${show(precisions)}; give one dtype`);
     this.#type = arrayType(precisions[0]);
@@ -26,53 +30,52 @@ export class MultiLabelFilter {
     return "multi_label";
   }
 
-  /** The labels, in the order of the scores. */
+  /** What the columns are. */
+  get _heads() {
+    return this.#heads;
+  }
+
+  /** The labels, or the classes of each head, in the order of the scores. */
   get classes() {
-    return this.#labels;
+    return this.#heads.shown;
   }
 
   get dtype() {
     return this.#filters[0].dtype;
   }
 
-  /** The filter of two classes of each label, in its initial state. */
+  /** The filter of each label or head, in its initial state. */
   get filters() {
-    return this.#filters.map((filter, i) => {
-      const copy = filter.copy();
-      copy._setNumbers(this.#start[i]);
-      return copy;
-    });
+    return this.#each(this.#start, (filter) => filter.copy());
   }
 
-  /** The current probability of each label. */
+  /** The current probability of each label, or of each class of the heads. */
   get probs() {
-    return this.#type.from(this.#filters, (filter, i) => {
-      filter._setNumbers(this.#states[i]);
-      return filter.probs[1];
-    });
+    const columns = new this.#type(this.classes.length);
+    this.#each(this.#states, (filter, h) => this.#heads.show(h, filter.probs, columns));
+    return columns;
   }
 
-  /** The labels that are on: more probable than not. */
+  /** The labels that are on, more probable than not, and the most probable class of each other head. */
   get label() {
-    const { probs } = this;
-    return this.#labels.filter((_, i) => probs[i] > 0.5);
+    return this.#each(this.#states, ({ probs }, h) => {
+      if (this.#heads.isLabel(h)) return probs[1] > 0.5 ? this.#heads.columns[h] : [];
+      return [this.#heads.columns[h][argmax(probs)]];
+    }).flat();
   }
 
-  /** All that the filter remembers, the state of each label; assign it to restore. */
+  /** All that the filter remembers, the state of each head; assign it to restore. */
   get state() {
-    return this.#filters.map((filter, i) => {
-      filter._setNumbers(this.#states[i]);
-      return filter.state;
-    });
+    return this.#each(this.#states, (filter) => filter.state);
   }
 
   set state(states) {
-    const L = this.#labels.length;
-    if (!Array.isArray(states) || states.length !== L) {
-      throw new RangeError(`state has ${states?.length ?? 0} parts; it must have ${L}, one per label`);
+    const H = this.#filters.length;
+    if (!Array.isArray(states) || states.length !== H) {
+      throw new RangeError(`state has ${states?.length ?? 0} parts; it must have ${H}, one per label`);
     }
-    this.#states = this.#filters.map((filter, i) => {
-      filter.state = states[i];
+    this.#states = this.#filters.map((filter, h) => {
+      filter.state = states[h];
       return filter._numbers();
     });
   }
@@ -84,21 +87,20 @@ export class MultiLabelFilter {
   update(scores, options = NOTHING) {
     checkOptions("update()", options, ["beta", "dt"]);
     const { beta = 1, dt = 1 } = options;
-    const L = this.#labels.length;
+    const H = this.#filters.length;
     const weights = isRow(beta) ? vector("beta", beta, Float64Array) : checkNumber("beta", beta);
-    if (typeof weights !== "number" && weights.length !== L) {
-      throw new RangeError(`beta has ${weights.length} entries, but there are ${L} labels; give one number, or one per label`);
+    if (typeof weights !== "number" && weights.length !== H) {
+      throw new RangeError(`beta has ${weights.length} entries, but there are ${H} labels; give one number, or one per label`);
     }
-    return this._observe(pairs(scoreRow(scores, this.#labels, this.#type)), weights, checkNumber("dt", dt));
+    return this._observe(this.#heads.observed(this.#heads.read(scores, this.#type)), weights, checkNumber("dt", dt));
   }
 
-  /** As `update`, with probabilities of off and on of each label, as channels return them. */
+  /** As `update`, with the row of each head, as channels return them. */
   _observe(rows, beta, dt) {
-    const estimate = new this.#type(this.#labels.length);
-    this.#states = this.#filters.map((filter, i) => {
-      filter._setNumbers(this.#states[i]);
-      const weight = typeof beta === "number" ? beta : beta[i];
-      estimate[i] = filter.update(rows.subarray(2 * i, 2 * i + 2), { beta: weight, dt })[1];
+    const estimate = new this.#type(this.classes.length);
+    const weight = (h) => (typeof beta === "number" ? beta : beta[h]);
+    this.#states = this.#each(this.#states, (filter, h) => {
+      this.#heads.show(h, filter.update(rows[h], { beta: weight(h), dt }), estimate);
       return filter._numbers();
     });
     return estimate;
@@ -110,36 +112,41 @@ export class MultiLabelFilter {
    */
   run(scores, options = NOTHING) {
     checkOptions("run()", options, ["beta", "dt"]);
-    const L = this.#labels.length;
-    const rows = scoreRows(scores, this.#labels, this.#type);
-    const T = rows.length / L;
+    const C = this.classes.length;
+    const rows = this.#heads.readRows(scores, this.#type);
+    const T = rows.length / C;
     const dt = options.dt ?? 1;
     takeNumbers("dt", dt, T, this.#type);
     const weights = this.#weights(options.beta ?? 1, T);
     const out = new this.#type(rows.length);
-    this.#states = this.#filters.map((filter, i) => {
-      filter._setNumbers(this.#states[i]);
-      const ofLabel = this.#type.from({ length: T }, (_, row) => rows[row * L + i]);
-      const found = filter.run(pairs(ofLabel), { beta: weights(i), dt });
-      for (let row = 0; row < T; row++) out[row * L + i] = found[2 * row + 1];
+    this.#states = this.#each(this.#states, (filter, h) => {
+      this.#heads.show(h, filter.run(this.#heads.rowsOf(h, rows), { beta: weights(h), dt }), out);
       return filter._numbers();
     });
     if (ArrayBuffer.isView(scores)) return out;
-    return Array.from({ length: T }, (_, row) => out.subarray(row * L, (row + 1) * L));
+    return Array.from({ length: T }, (_, row) => out.subarray(row * C, (row + 1) * C));
   }
 
-  /** The weights of a label's rows. */
+  /** The weights of a head's rows. */
   #weights(beta, T) {
-    const L = this.#labels.length;
+    const H = this.#filters.length;
     if (!Array.isArray(beta) || !beta.some(isRow)) {
       takeNumbers("beta", beta, T, this.#type);
       return () => beta;
     }
-    if (beta.length !== T || beta.some((row) => !isRow(row) || row.length !== L)) {
-      throw new RangeError(`beta has ${beta.length} rows; it must be a number, ${T} numbers, or ${T} rows of ${L}, one per label`);
+    if (beta.length !== T || beta.some((row) => !isRow(row) || row.length !== H)) {
+      throw new RangeError(`beta has ${beta.length} rows; it must be a number, ${T} numbers, or ${T} rows of ${H}, one per label`);
     }
     const each = beta.map((row) => vector("beta", row, this.#type));
-    return (i) => each.map((row) => row[i]);
+    return (h) => each.map((row) => row[h]);
+  }
+
+  /** What `work` finds for the filter of each head in its state. */
+  #each(states, work) {
+    return this.#filters.map((filter, h) => {
+      filter._setNumbers(states[h]);
+      return work(filter, h);
+    });
   }
 
   /** Return to the state before any data. */
@@ -149,12 +156,12 @@ export class MultiLabelFilter {
 
   /** An independent filter with the same settings, in the same state. */
   copy() {
-    const copy = new MultiLabelFilter(this.#labels, new Map(this.#labels.map((label, i) => [label, this.#filters[i]])));
+    const copy = new MultiLabelFilter(this.#heads, new Map(this.#heads.names.map((name, h) => [name, this.#filters[h]])));
     copy._setNumbers(this.#states);
     return copy;
   }
 
-  /** The numbers of the state of each label. */
+  /** The numbers of the state of each head. */
   _numbers() {
     return this.#states;
   }
@@ -165,21 +172,19 @@ export class MultiLabelFilter {
   }
 }
 
-/** A fresh filter for each label; those that share one go on sharing it. */
-function filtersOf(labels, given) {
+/** A fresh filter for each head; those that share one go on sharing it. */
+function filtersOf(heads, given) {
   const isOne = typeof given?.update === "function" || typeof given !== "object" || given === null;
-  const named = isOne ? null : new Map((given instanceof Map ? [...given] : Object.entries(given)).map(([k, f]) => [String(k), f]));
-  if (named !== null && (named.size !== labels.length || labels.some((label) => !named.has(String(label))))) {
-    throw new RangeError(`filter names ${show([...named.keys()])}, but the labels are ${show(labels)}; name each label once`);
-  }
+  const each = isOne ? heads.names.map(() => given) : heads.ofEach("filter", given);
   const fresh = new Map();
-  return labels.map((label) => {
-    const filter = named === null ? given : named.get(String(label));
+  return each.map((filter, h) => {
     const K = typeof filter?.update === "function" ? filter.classes?.length : undefined;
-    if (K !== 2) {
-      const what = K === undefined ? `is ${show(filter)}` : `of ${show(label)} has ${K} classes`;
-      const remedy = "give one, such as new StickyFilter(2, { halfLife: 10 })";
-      throw new RangeError(`filter ${what}; each label needs a filter of two classes, off and on: ${remedy}`);
+    if (K !== heads.sizes[h]) {
+      const what = K === undefined ? `is ${show(filter)}` : `of ${show(heads.names[h])} has ${K} classes`;
+      const rule = heads.isLabel(h)
+        ? "each label needs a filter of two classes, off and on: give one, such as new StickyFilter(2, { halfLife: 10 })"
+        : `the head has ${show(heads.columns[h])}: give a filter of these classes`;
+      throw new RangeError(`filter ${what}; ${rule}`);
     }
     if (!fresh.has(filter)) {
       fresh.set(filter, filter.copy());

@@ -59,14 +59,7 @@ function byName(given, classes, place) {
     const order = wanted.map((name) => names.indexOf(name));
     if (texts.length === wanted.length && !order.includes(-1)) return order.map((at) => values[at]);
   }
-  const isThere = (name) => texts.includes(name) || texts.includes(`p_${name}`);
-  const parts = {
-    missing: wanted.filter((name) => !isThere(name)),
-    unknown: texts.filter((text) => !wanted.includes(text.replace(/^p_/, ""))),
-  };
-  const rule = Object.entries(parts).filter(([, names]) => names.length > 0).map(([what, names]) => `${what}: ${show(names)}`);
   throw new RangeError(
-    `probs${place} names ${show(texts)}, but the classes are ${show(wanted)}; ` +
-      [...(rule.length > 0 ? [rule.join(", ")] : []), "name each class once, and no other"].join(": "),
+    `probs${place} names ${show(texts)}, but the classes are ${show(wanted)}; name each class once, and no other`,
   );
 }

@@ -1,7 +1,6 @@
 // The compiled part of an event rule. It never changes, and a state is an array of bytes that never changes either.
 import { Block, borrow, core, numbers, place } from "./core.js";
 import { rowError, settingsError } from "./checks.js";
-import { pairs } from "./label_scores.js";
 
 const ROWS_AT_A_TIME = 4096;
 /** A state is begun with so many nodes and slots, and gets twice as many where they are full. */
@@ -149,43 +148,50 @@ export class RuleCore {
   }
 }
 
-/** The rules of several labels, with the methods of `RuleCore`: each label is decided by itself, off and on. */
-export class LabelRules {
+/** The rules of all heads, with the methods of `RuleCore`: each head is decided by itself. */
+export class HeadRules {
+  #heads;
   #rules;
-  #count;
 
-  /** @param rules Of each label, for the classes off and on; null where no event of it is reported. */
-  constructor(rules) {
-    this.#count = rules.length;
-    this.#rules = rules.map((rule, label) => ({ rule, label })).filter(({ rule }) => rule !== null);
+  /** @param rules Of each head, for its classes; null where no event of it is reported. */
+  constructor(heads, rules) {
+    this.#heads = heads;
+    this.#rules = rules.map((rule, h) => ({ rule, h })).filter(({ rule }) => rule !== null);
   }
 
   start() {
     return this.#rules.map(({ rule }) => rule.start());
   }
 
-  /** `probs` are the probabilities of on; events are in order of their end, then of their label. */
+  /** `probs` are whole rows of columns; events are in order of their end, then of their column. */
   run(states, times, probs, alone) {
-    const L = this.#count;
-    const parts = this.#rules.map(({ rule, label }, i) => {
-      const on = probs.constructor.from(times, (_, row) => probs[row * L + label]);
+    const parts = this.#rules.map(({ rule, h }, i) => {
+      const own = this.#heads.rowsOf(h, probs);
       // A sum may round to a little more than 1; what is not near it, the core refuses.
-      const { state, events } = rule.run(states[i], times, pairs(on).map((p) => Math.max(p, 0)), alone);
-      return { state, events: ofLabel(label, events) };
+      const rows = this.#heads.isLabel(h) ? own.map((p) => Math.max(p, 0)) : own;
+      return rule.run(states[i], times, rows, alone);
     });
-    return { state: parts.map(({ state }) => state), events: parts.flatMap(({ events }) => events).sort(byEnd) };
+    return { state: parts.map(({ state }) => state), events: this.#joined(parts.map(({ events }) => events)).sort(byEnd) };
   }
 
   finish(states) {
-    return this.#rules.flatMap(({ rule, label }, i) => ofLabel(label, rule.finish(states[i]))).sort(byEnd);
+    return this.#joined(this.#rules.map(({ rule }, i) => rule.finish(states[i]))).sort(byEnd);
   }
 
   current(states) {
-    return this.#rules.flatMap(({ rule, label }, i) => ofLabel(label, rule.current(states[i])));
+    return this.#joined(this.#rules.map(({ rule }, i) => rule.current(states[i])));
+  }
+
+  /** The events of all heads, with their column; off, the first class of a label, has none. */
+  #joined(parts) {
+    return parts.flatMap((events, i) => {
+      const { h } = this.#rules[i];
+      const first = this.#heads.starts[h] - Number(this.#heads.isLabel(h));
+      return events.map((event) => ({ ...event, label: first + event.label }));
+    });
   }
 }
 
-const ofLabel = (label, events) => events.map((event) => ({ ...event, label }));
 const byEnd = (a, b) => a.end - b.end || a.label - b.label;
 
 function eventsFrom(address, count) {

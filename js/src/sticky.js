@@ -1,13 +1,11 @@
 // The sticky filter: a hidden Markov model whose class tends to stay.
 import { Block, borrow, core, numbers } from "./core.js";
 import { arrayType, checkNumber, checkOptions, classNames, decay, positiveDuration, settingsError, squareMatrix, vector } from "./checks.js";
-import { Filter, argmax } from "./filter.js";
+import { Filter } from "./filter.js";
 
 const OPTIONS = ["stay", "halfLife", "prior", "transitions", "interval", "floor", "temperature", "dtype", "prepared"];
 
 export class StickyFilter extends Filter {
-  #options;
-
   constructor(classes, options = {}) {
     checkOptions("StickyFilter", options, OPTIONS);
     const names = classNames(classes);
@@ -41,19 +39,8 @@ export class StickyFilter extends Filter {
       numbers(type, modesAt, modes.length).set(modes);
       core.sticky_set_modes_f64(block, modesAt, prepared.pairs, matrixAt, scratchAt);
     }
-    super(names, "sticky", type, new Block(size), scratch, start, temperature);
     const dynamics = hasRates ? { transitions, interval: positiveDuration("interval", interval), prepared } : { stay };
-    this.#options = structuredClone({ ...dynamics, prior: Array.from(prior), floor, temperature, dtype });
-  }
-
-  /** The options that make the same filter. */
-  get options() {
-    return structuredClone(this.#options);
-  }
-
-  /** The most probable class; of several, the first. */
-  get label() {
-    return this.classes[argmax(this._numbers())];
+    super(names, "sticky", type, new Block(size), scratch, start, { ...dynamics, prior: Array.from(prior), floor, temperature, dtype });
   }
 
   /** All that the filter remembers; assign it to restore. */
@@ -67,13 +54,6 @@ export class StickyFilter extends Filter {
       throw new RangeError(`probs has ${values.length} entries, but the filter has ${this.classes.length} classes`);
     }
     this._restore(values);
-  }
-
-  /** An independent filter with the same settings, in the same state. */
-  copy() {
-    const copy = new StickyFilter(this.classes, this.#options);
-    copy.state = this.state;
-    return copy;
   }
 }
 

@@ -1,8 +1,7 @@
 // Many live streams: each row of any stream, as it comes, gives an estimate.
 import { arrayType, checkOptions, checkRow, checkWeight, isRow, show, takeRow } from "./checks.js";
-import { channelsOfLabels, corrected, scoreRow, weightOfLabels } from "./label_scores.js";
+import { headsOf } from "./heads.js";
 import { LiveEvents, noRule, ruleOf } from "./live_events.js";
-import { prediction } from "./predictions.js";
 import { StreamTable } from "./stream_table.js";
 import { TimeReader } from "./times.js";
 
@@ -12,7 +11,7 @@ const OPTIONS = ["beta", "channel", "policy", "expireAfter", "maxStreams", "maxJ
 /** One state per stream, for any number of streams that come and go; it equals a filter for each, to the bit. */
 export class Tracker {
   #filter;
-  #labels; // null where the classes exclude each other
+  #heads;
   #beta;
   #channel;
   #policy;
@@ -34,20 +33,18 @@ export class Tracker {
     this.#table = new StreamTable(options, (stream, { events }) => this.#live?.end(stream, events));
     this.#filter.reset();
     this.#start = this.#filter._numbers();
-    this.#labels = this.#filter.kind === "multi_label" ? this.#filter.classes : null;
+    this.#heads = headsOf(this.#filter);
     this.#times = new TimeReader(options.unit, fastest(this.#filter));
     const known = Object.entries(channel).filter(([, one]) => one != null);
-    const of = (source, one) => (this.#labels === null ? one : channelsOfLabels(source, one, this.#labels));
-    this.#channel = new Map(known.map(([source, one]) => [source, of(source, one)]));
-    if (this.#labels !== null && policy?.budget !== undefined) {
+    this.#channel = new Map(known.map(([source, one]) => [source, this.#heads.channels(source, one)]));
+    if (!this.#heads.isExclusive && policy?.budget !== undefined) {
       throw new RangeError("policy is Adaptive, which is for classes that exclude each other; give Periodic, or a tracker for each label");
     }
     this.#policy = policy?.copy() ?? null;
     this.#policy?.reset();
-    const weight = (name, value) => (this.#labels === null ? checkWeight(name, value) : weightOfLabels(name, value, this.#labels));
     this.#beta =
       typeof beta === "object" && beta !== null
-        ? new Map(Object.entries(beta).map(([name, value]) => [name, weight(`beta[${show(name)}]`, value)]))
+        ? new Map(Object.entries(beta).map(([name, value]) => [name, this.#heads.weight(`beta[${show(name)}]`, value)]))
         : checkWeight("beta", beta);
   }
 
@@ -93,17 +90,17 @@ export class Tracker {
     const at = this.#times.read("time", time);
     const name = String(source ?? DEFAULT_SOURCE);
     const beta = this.#weight(name);
-    const row = options === undefined && this.#labels === null && isRow(probs) ? probs : this.#prediction(name, probs, options);
+    const row = options === undefined && this.#heads.isExclusive && isRow(probs) ? probs : this.#prediction(name, probs, options);
     const entry = this.#table.step(stream, at, () => this.#checked(row));
     const known = entry?.value;
     const dt = entry === undefined ? 0 : at - entry.time;
     const observed = this.#observed(name, row);
     this.#filter._setNumbers(known?.state ?? this.#start);
     const before = this.#policy === null ? null : (known?.estimate.slice() ?? this.#filter.probs);
-    const estimate = this.#labels === null ? this.#filter.update(observed, { beta, dt }) : this.#filter._observe(observed, beta, dt);
+    const estimate = this.#filter._observe(observed, beta, dt);
     const state = this.#filter._numbers();
     const policy = (known?.policy ?? this.#policy)?.copy() ?? null; // the stream's own one stays as it is if this fails
-    policy?.called(name, this.#labels === null ? observed : row, before, dt);
+    policy?.called(name, observed[0], before, dt);
     const last = policy === null ? null : new Map(known?.last).set(name, at);
     const events = this.#live === null ? null : this.#eventsAfter(stream, known, at, estimate, row, beta);
     this.#table.put(stream, at, { state, estimate, policy, last, events });
@@ -193,9 +190,8 @@ export class Tracker {
 
   /** A prediction as the filter gets it, corrected by the channel of its source. */
   #observed(source, row) {
-    const channel = this.#channel.get(source);
-    if (this.#labels !== null) return corrected(row, channel);
-    return channel === undefined ? row : channel.apply(this.#checked(row));
+    const channels = this.#channel.get(source);
+    return this.#heads.observed(channels === undefined ? row : this.#checked(row), channels);
   }
 
   /** A prediction in the order of the classes. */
@@ -204,18 +200,15 @@ export class Tracker {
       throw new TypeError(`options is ${show(options)}; give it as { confidence: 0.9 }`);
     }
     checkOptions("update", options, ["confidence"]);
-    if (this.#labels !== null) {
-      if (options.confidence !== undefined) {
-        throw new RangeError("confidence is given, but probs holds no classes; leave it out: scores need none");
-      }
-      return scoreRow(probs, this.#labels, arrayType(this.#filter.dtype));
+    if (!this.#heads.isExclusive && options.confidence !== undefined) {
+      throw new RangeError("confidence is given, but probs holds no classes; leave it out: scores need none");
     }
-    return prediction(probs, this.classes, { ...options, certain: this.#channel.has(source) });
+    return this.#heads.read(probs, arrayType(this.#filter.dtype), { ...options, certain: this.#channel.has(source) });
   }
 
   /** A prediction as a row of numbers, or its error. */
   #checked(probs) {
-    if (this.#labels !== null) return probs; // they were checked when they were read
+    if (!this.#heads.isExclusive) return probs; // they were checked when they were read
     const row = new (arrayType(this.#filter.dtype))(this.classes.length);
     takeRow("probs", probs, row);
     checkRow(row);
@@ -223,7 +216,7 @@ export class Tracker {
   }
 }
 
-/** What a time unit leaves of the past; of several labels at once, the least. */
+/** What a time unit leaves of the past; of several heads, the least. */
 function fastest(filter) {
   const rates = (filter.filters ?? [filter]).map(({ options: { gamma, stay = gamma } }) => stay);
   return rates.reduce((least, rate) => (rate < least ? rate : least));

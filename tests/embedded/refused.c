@@ -6,12 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#ifdef CF_LABELS
-#define OUTPUTS CF_LABELS
-#else
-#define OUTPUTS CF_CLASSES
-#endif
-
 static float from_bits(uint32_t bits) {
     float x;
     memcpy(&x, &bits, sizeof x);
@@ -23,7 +17,7 @@ static cf_stream_f32 stream;
 /* Whether an update has this status, and changes neither the stream nor the results. */
 static int refuses(cf_status expected, int source, const float *row, float dt) {
     const cf_stream_f32 before = stream;
-    float probs[OUTPUTS], untouched[OUTPUTS];
+    float probs[CF_COLUMNS], untouched[CF_COLUMNS];
     memset(probs, 0xA5, sizeof probs);
     memcpy(untouched, probs, sizeof probs);
     if (cf_update_f32(&stream, source, row, dt, probs) != expected) return 0;
@@ -36,14 +30,19 @@ static int refuses(cf_status expected, int source, const float *row, float dt) {
 int main(void) {
     const float nan = from_bits(0x7FC00000u), infinity = from_bits(0x7F800000u);
     const float bad_dt[] = {nan, -nan, infinity, -infinity, 2e30f, -1, -1e-30f};
-    float good[OUTPUTS], odd[OUTPUTS], none[OUTPUTS], state[sizeof stream.state / sizeof(float)];
+    float good[CF_COLUMNS], odd[CF_COLUMNS], none[CF_COLUMNS], state[sizeof stream.filters.state / sizeof(float)];
+    const size_t columns[CF_HEADS] = CF_HEAD_COLUMNS;
+    int is_label[CF_COLUMNS], source;
     size_t i, k;
-    int source;
     memset(&stream, 0, sizeof stream);
     cf_start_f32(&stream);
-    for (k = 0; k < OUTPUTS; k++) {
-        good[k] = k == 0 ? 0.75f : 0.25f / (OUTPUTS > 1 ? OUTPUTS - 1 : 1);
-        none[k] = nan;
+    for (i = 0, k = 0; i < CF_HEADS; i++) {
+        const size_t first = k, end = k + columns[i];
+        for (; k < end; k++) {
+            good[k] = k == first ? 0.75f : 0.25f / (float)(columns[i] - 1);
+            none[k] = nan;
+            is_label[k] = columns[i] == 1;
+        }
     }
     EXPECT(cf_update_f32(&stream, CF_SOURCES - 1, good, 0, NULL) == CF_OK);
     for (source = 0; source < CF_SOURCES; source++) {
@@ -51,28 +50,22 @@ int main(void) {
             EXPECT(refuses(CF_BAD_DT, source, good, bad_dt[i]));
             EXPECT(refuses(CF_BAD_DT, source, none, bad_dt[i]));
         }
-        for (k = 0; k < OUTPUTS; k++) {
+        for (k = 0; k < CF_COLUMNS; k++) {
             memcpy(odd, good, sizeof odd);
             odd[k] = -0.5f;
             EXPECT(refuses(CF_PROBS_NEGATIVE, source, odd, 1));
             odd[k] = -infinity;
             EXPECT(refuses(CF_PROBS_NEGATIVE, source, odd, 1));
-#ifdef CF_LABELS
             odd[k] = 1.5f;
             EXPECT(refuses(CF_PROBS_SUM, source, odd, 1));
             odd[k] = infinity;
-            EXPECT(refuses(CF_PROBS_SUM, source, odd, 1));
-#else
-            odd[k] = 1.5f;
-            EXPECT(refuses(CF_PROBS_SUM, source, odd, 1));
-            odd[k] = infinity;
-            EXPECT(refuses(CF_PROBS_INFINITE, source, odd, 1));
+            EXPECT(refuses(is_label[k] ? CF_PROBS_SUM : CF_PROBS_INFINITE, source, odd, 1));
+            if (is_label[k]) continue;
             odd[k] = nan;
             EXPECT(refuses(CF_PROBS_SOME_NAN, source, odd, 1));
             memcpy(odd, none, sizeof odd);
             odd[k] = 0.5f;
             EXPECT(refuses(CF_PROBS_SOME_NAN, source, odd, 1));
-#endif
         }
     }
 #ifdef CF_POLICY
@@ -86,11 +79,11 @@ int main(void) {
     EXPECT(refuses(CF_BAD_BETA, CF_SOURCES, good, 1));
     EXPECT(refuses(CF_BAD_BETA, CF_SOURCES, none, 1));
 
-    memcpy(state, stream.state, sizeof state);
+    memcpy(state, stream.filters.state, sizeof state);
     EXPECT(cf_update_f32(&stream, 0, none, 0, NULL) == CF_OK);
-    EXPECT(memcmp(state, stream.state, sizeof state) == 0);
+    EXPECT(memcmp(state, stream.filters.state, sizeof state) == 0);
     EXPECT(cf_update_f32(&stream, 0, none, 7, NULL) == CF_OK);
-    memcpy(state, stream.state, sizeof state);
+    memcpy(state, stream.filters.state, sizeof state);
     for (i = 0; i < sizeof state / sizeof state[0]; i++) {
         uint32_t bits;
         memcpy(&bits, &state[i], sizeof bits);

@@ -43,7 +43,7 @@ def test_the_same_bits_as_c_plus_plus(kind: str, compiler: str, tmp_path: Path) 
     """Some builders have one compiler for all; others compile C, and call it from C++."""
     export(all_configs()[kind], tmp_path, step=STEP)
     (tmp_path / "main.cpp").write_text(
-        '#include "classfilter.h"\n#include "selftest.h"\nint main() { return cf_selftest(NULL); }'
+        '#include "cf_selftest.h"\nint main() { return cf_selftest(NULL); }\n'
     )
     sources = [str(path.relative_to(tmp_path)) for path in sorted((tmp_path / "src").rglob("*.c"))]
     strict = [*WARNINGS, "-O1", "-Isrc"]

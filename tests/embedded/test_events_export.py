@@ -123,8 +123,8 @@ def test_labels_of_equal_rules_share_them(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("file", "old", "new"),
     [
-        ("golden.h", r"(CF_GOLDEN_EVENTS )\d+", r"\g<1>1"),
-        ("golden.h", r"(CF_GOLDEN_REPORTED 0x).{8}", r"\g<1>00000000"),
+        ("cf_golden.h", r"(CF_GOLDEN_EVENTS )\d+", r"\g<1>1"),
+        ("cf_golden.h", r"(CF_GOLDEN_REPORTED 0x).{8}", r"\g<1>00000000"),
         ("cf_config.h", r"CF_RULE_ENTER 4000.0f", "CF_RULE_ENTER 4001.0f"),
         ("cf_config.h", r"CF_RULE_NODES 16", "CF_RULE_NODES 4"),
         ("core/events_ticks.h", r"value = entered \+ gain", "value = gain"),
@@ -167,11 +167,12 @@ def test_the_memory_is_as_large_as_the_header_says(kind: str, tmp_path: Path) ->
     (tmp_path / "main.c").write_text(
         '#include "src/classfilter.c"\n'
         "int main(void) {\n"
-        "    size_t most = 0, i;\n"
+        "    size_t most = 0, i, k;\n"
         "    for (i = 0; i < sizeof cf_config_rule / sizeof *cf_config_rule; i++) {\n"
         "        const cf_events_f32 *rule = &cf_config_rule[i];\n"
-        "        const int slow = rule->min_duration[0] + rule->min_duration[1] > 0;\n"
-        "        const size_t slots = slow ? CF_RULE_SLOTS : 0;\n"
+        "        cf_time slow = 0;\n"
+        "        for (k = 0; k < rule->classes; k++) slow += rule->min_duration[k];\n"
+        "        const size_t slots = slow > 0 ? CF_RULE_SLOTS : 0;\n"
         "        const size_t bytes = cf_events_size_f32(rule, CF_RULE_NODES, slots);\n"
         "        most = bytes > most ? bytes : most;\n"
         "    }\n"

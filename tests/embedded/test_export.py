@@ -87,10 +87,10 @@ def test_the_self_test_passes(kind: str, compiler: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("file", "old", "new", "code_shown"),
     [
-        ("src/golden.h", r"(OUTPUTS 0x)\w", r"\g<1>z", None),  # it does not compile
-        ("src/golden.h", r"(INPUTS 0x).{8}", r"\g<1>00000000", "(-2)"),
-        ("src/golden.h", r"(OUTPUTS 0x).{8}", r"\g<1>00000000", "(-1)"),
-        ("src/golden.h", r"(= \{\n.*\n    \{)0x.{8}", r"\g<1>0x00000000", "(2)"),
+        ("src/cf_golden.h", r"(OUTPUTS 0x)\w", r"\g<1>z", None),  # it does not compile
+        ("src/cf_golden.h", r"(INPUTS 0x).{8}", r"\g<1>00000000", "(-2)"),
+        ("src/cf_golden.h", r"(OUTPUTS 0x).{8}", r"\g<1>00000000", "(-1)"),
+        ("src/cf_golden.h", r"(= \{\n.*\n    \{)0x.{8}", r"\g<1>0x00000000", "(2)"),
         ("src/cf_config.h", r"(cf_config_beta\[\] = \{)0.1", r"\g<1>0.11", "(1)"),
         ("src/core/dirichlet_update.h", r"keep \* update", "keep * keep * update", "(1)"),
     ],
@@ -113,7 +113,7 @@ def test_the_self_test_detects_a_change(
 def test_cppcheck_finds_nothing(kind: str, tmp_path: Path) -> None:
     export(configs()[kind], tmp_path)
     kinds = "--enable=warning,performance,portability"
-    units = ("src/classfilter.c", "src/selftest.c", "example.c")
+    units = ("src/classfilter.c", "src/cf_selftest.c", "example.c")
     done = subprocess.run(
         ["cppcheck", "-q", "--force", "--std=c99", "--error-exitcode=1", kinds, "-Isrc", *units],
         cwd=tmp_path,
@@ -140,7 +140,7 @@ def test_firmware_has_the_licence_and_the_version(tmp_path: Path) -> None:
     assert f'#define CF_VERSION "{cf.__version__}"' in (tmp_path / "src/core/cf.h").read_text()
     assert f"classfilter {cf.__version__} " in (tmp_path / "src/cf_config.h").read_text()
     for path in tmp_path.rglob("*.[ch]"):
-        generated = path.name in ("cf_config.h", "golden.h")
+        generated = path.name in ("cf_config.h", "cf_golden.h")
         assert generated or path.read_text().startswith("/* SPDX-License-Identifier: MIT */"), path
 
 
@@ -162,7 +162,7 @@ def test_odd_names_compile(names: list[str], tmp_path: Path) -> None:
         tmp_path,
     )
     command = ["cc", "-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror", "-fsyntax-only"]
-    subprocess.run([*command, "-Isrc", "example.c", "src/selftest.c"], cwd=tmp_path, check=True)
+    subprocess.run([*command, "-Isrc", "example.c", "src/cf_selftest.c"], cwd=tmp_path, check=True)
 
 
 def test_names_are_valid_in_c(tmp_path: Path) -> None:

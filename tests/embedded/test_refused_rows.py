@@ -13,6 +13,7 @@ import pytest
 from classfilter import Chain
 from classfilter.embedded import export
 from classfilter.embedded.folder import in_float32
+from classfilter.embedded.golden import state_numbers
 from firmware_configs import STEP, all_configs
 
 COMPILERS = [c for c in ("gcc", "clang") if shutil.which(c)]
@@ -28,14 +29,16 @@ def state_after_a_gap(config: Chain) -> list[int]:
     if not isinstance(settings.beta, dict):
         settings = Chain.of(settings, beta={"default": settings.beta})
     f, width = settings.filter(), len(settings.classes)
-    row = np.full(width, np.float32(0.25) / np.float32(max(width - 1, 1)), np.float32)
-    row[0] = 0.75
+    row = np.zeros(width, np.float32)
+    for span in settings.heads.spans:
+        row[span] = np.float32(0.25) / np.float32(max(span.stop - span.start - 1, 1))
+        row[span.start] = 0.75
     _, beta, observed = settings.observe(settings.sources[-1], row)
     f.update(observed, beta, 0.0)
     _, beta, missing = settings.observe(settings.sources[0], np.full(width, np.nan, np.float32))
     f.update(missing, beta, 0.0)
     f.update(missing, beta, 7.0)
-    state = np.hstack(list(f.state)).astype(np.float32)
+    state = state_numbers(f, settings.heads)
     return [int(word) for word in state.view(np.uint32)]
 
 

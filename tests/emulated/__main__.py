@@ -122,7 +122,7 @@ def measure(config: Chain, target: Target, level: str = "-Os") -> Cost:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         export(config, folder, step=1.0)
-        bits = [HERE / "bits.c", folder / "src/selftest.c"]
+        bits = [HERE / "bits.c", folder / "src/cf_selftest.c"]
         board = M0 if target is M0_COUNTED else target
         code, output = run(build(folder, board, folder / "bits.elf", bits, level=level), board)
         if code != 0:

@@ -4,7 +4,7 @@
 #include <avr/io.h>
 #include <avr/sleep.h>
 
-#include "selftest.h"
+#include "cf_selftest.h"
 
 static void put(char letter) {
     while ((UCSR0A & (1 << UDRE0)) == 0) {}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The firmware's self-test on the board, within the stack that its header promises. */
 #include "board.h"
-#include "selftest.h"
+#include "cf_selftest.h"
 
 int main(void) {
     uint32_t crc;

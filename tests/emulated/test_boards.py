@@ -14,7 +14,7 @@ from emulated.board import HERE, M0, M4F, STRICT, Target, build, missing, run, s
 from firmware_configs import STEP, all_configs, configs
 
 emulated = pytest.mark.skipif(missing() is not None, reason=missing() or "")
-KINDS = [*configs(), "labels-events", "labels-events-unlike"]
+KINDS = [*configs(), "labels-events", "labels-events-unlike", "heads-sticky", "heads-moving"]
 OTHERS = {"aarch64": ("aarch64-linux-gnu",), "riscv64": ("riscv64-linux-gnu", "-mno-relax")}
 
 
@@ -23,7 +23,7 @@ OTHERS = {"aarch64": ("aarch64-linux-gnu",), "riscv64": ("riscv64-linux-gnu", "-
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_same_bits_on_a_board(kind: str, target: Target, tmp_path: Path) -> None:
     export(all_configs()[kind], tmp_path, step=STEP)
-    sources = [HERE / "bits.c", tmp_path / "src/selftest.c"]
+    sources = [HERE / "bits.c", tmp_path / "src/cf_selftest.c"]
     program = build(tmp_path, target, tmp_path / "bits.elf", sources)
     code, output = run(program, target)
     assert code == 0, output
@@ -37,7 +37,7 @@ def test_the_same_bits_on_a_board(kind: str, target: Target, tmp_path: Path) -> 
 def test_no_option_is_needed_for_the_bits(tmp_path: Path) -> None:
     """GNU C fuses products and sums on a Cortex-M4F unless the file itself says no."""
     export(configs()["dirichlet-anchored"], tmp_path)
-    sources = [HERE / "bits.c", tmp_path / "src/selftest.c"]
+    sources = [HERE / "bits.c", tmp_path / "src/cf_selftest.c"]
     way = ("-std=gnu11", "-ffp-contract=fast")
     assert run(build(tmp_path, M4F, tmp_path / "a.elf", sources, *way, level="-O3"), M4F)[0] == 0
     text = (tmp_path / "src/cf_core.h").read_text()
@@ -94,7 +94,7 @@ def test_the_same_bits_on_other_processors(kind: str, other: str, tmp_path: Path
         ["clang", "-print-resource-dir"], capture_output=True, text=True, check=True
     ).stdout.strip()
     freestanding = ["-ffreestanding", "-fno-builtin", "-nostdlib", "-static", "-fuse-ld=lld"]
-    sources = [tmp_path / "src/classfilter.c", tmp_path / "src/selftest.c", HERE / "user.c"]
+    sources = [tmp_path / "src/classfilter.c", tmp_path / "src/cf_selftest.c", HERE / "user.c"]
     program = tmp_path / "user.elf"
     subprocess.run(
         [

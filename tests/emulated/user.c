@@ -2,7 +2,7 @@
 /* The firmware's self-test as a program of another processor's Linux, without a C library. */
 #include <stddef.h>
 
-#include "selftest.h"
+#include "cf_selftest.h"
 
 void *memcpy(void *restrict to, const void *restrict from, size_t n);
 void *memset(void *to, int value, size_t n);

@@ -21,12 +21,14 @@ WebAssembly.instantiate(bytes).then(({ instance: { exports } }) =>
 """
 
 
-@pytest.mark.parametrize("kind", ["events", "events-slow", "events-uncertain", "labels-events"])
+@pytest.mark.parametrize(
+    "kind", ["events", "events-slow", "events-uncertain", "labels-events", "heads-moving"]
+)
 def test_the_same_bits_in_webassembly(kind: str, tmp_path: Path) -> None:
     export(all_configs()[kind], tmp_path, step=STEP)
     flags = ["--target=wasm32", "-std=c99", "-Oz", "-mbulk-memory", "-nostdlib", "-ffreestanding"]
     flags += ["-Wl,--no-entry,--export=cf_selftest", f"-I{tmp_path / 'src'}"]
-    sources = [str(tmp_path / "src" / name) for name in ("classfilter.c", "selftest.c")]
+    sources = [str(tmp_path / "src" / name) for name in ("classfilter.c", "cf_selftest.c")]
     subprocess.run(["clang", *flags, *sources, "-o", str(tmp_path / "a.wasm")], check=True)
     done = subprocess.run(["node", "-e", RUN, str(tmp_path / "a.wasm")], check=False)
     assert done.returncode == 0

@@ -1,4 +1,4 @@
-"""Several labels at once in JavaScript: the bits of Python, and what it rejects."""
+"""Several heads in JavaScript, labels among them: the bits of Python, and what it rejects."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import pytest
 import classfilter as cf
 import node_cases as node
 from classfilter.embedded import to_json
+from classfilter.inputs import Heads
 from classfilter.policy import Periodic
 from node_cases import sent
 
@@ -17,12 +18,16 @@ LABELS = ["robin", "__proto__", "a b"]
 ROWS = 300
 
 
-def scores_of(L: int, seed: int) -> Any:
-    """Return scores with all that a row may have: silence, all at once, and labels not observed."""
+def scores_of(heads: Heads, seed: int) -> Any:
+    """Return rows with all that they may have: silence, all at once, and heads not observed."""
     rng = np.random.default_rng(seed)
-    scores = rng.beta(0.4, 0.4, (ROWS, L))
-    scores[rng.random((ROWS, L)) < 0.1] = np.nan
-    scores[:4] = [[0.0] * L, [1.0] * L, [np.nan] * L, [1e-12] * L]
+    C = len(heads.shown)
+    scores = rng.beta(0.4, 0.4, (ROWS, C))
+    scores[:4] = [[0.0] * C, [1.0] * C, [np.nan] * C, [1e-12] * C]
+    for h, span in enumerate(heads.spans):
+        if h not in heads.labels:
+            scores[:, span] = rng.dirichlet([0.5] * heads.sizes[h], ROWS)
+        scores[rng.random(ROWS) < 0.1, span] = np.nan
     return scores
 
 
@@ -40,26 +45,42 @@ def filters_of(dtype: str) -> dict[str, Any]:
                 "a b": cf.StickyFilter(2, transitions=turning, dtype=dtype),
             },
         ),
+        "heads": cf.MultiLabelFilter(
+            {"2": ("walk", "sit", "run"), "a b": None, "1": ("up", "down")},
+            {
+                "2": cf.StickyFilter(3, half_life=9.0, prior=[0.5, 0.3, 0.2], dtype=dtype),
+                "a b": cf.StickyFilter(2, transitions=turning, dtype=dtype),
+                "1": cf.DirichletFilter(2, 0.8, temperature=1.3, dtype=dtype),
+            },
+        ),
+        "alike": cf.MultiLabelFilter(
+            {"b": ("up", "down"), "a": ("x", "y")}, cf.StickyFilter(2, half_life=9.0, dtype=dtype)
+        ),
     }
 
 
 def chain_of(f: Any) -> cf.Chain:
-    """Return a chain whose sources have weights and channels for each label."""
-    names = [str(label) for label in f.classes]
+    """Return a chain whose sources have weights and channels for each head."""
+    heads = cf.Chain(f).heads
+    names = heads.names
     beta: Any = {"mic": {name: 0.2 + 0.1 * i for i, name in enumerate(names)}, "eye": 1.0}
-    channel = cf.Channel([[8, 2], [3, 7]], [0.8, 0.2])
-    each: Any = {name: None if i == 1 else channel for i, name in enumerate(names)}
+    of_two = cf.Channel([[8, 2], [3, 7]], [0.8, 0.2])
+    each: Any = {
+        name: None if i == 1 else of_two if size == 2 else cf.Channel(np.eye(size) * 8 + 1)
+        for i, (name, size) in enumerate(zip(names, heads.sizes, strict=True))
+    }
     return cf.Chain(
         f, beta=beta, channel={"mic": each}, policy=Periodic(3, strong="eye", weak="mic")
     )
 
 
-def test_a_filter_has_the_bits_of_the_filter_of_each_label() -> None:
+def test_a_filter_has_the_bits_of_the_filter_of_each_head() -> None:
     cases: list[Any] = []
     expected: list[Any] = []
     for dtype in ("float64", "float32"):
         for seed, f in enumerate(filters_of(dtype).values()):
-            scores = scores_of(len(f.classes), seed)
+            heads = cf.Chain(f).heads
+            scores = scores_of(heads, seed)
             rng = np.random.default_rng(seed)
             for beta, dt in ((0.3, 2.0), (rng.random(ROWS), rng.choice([0.0, 1.0, 9.0], ROWS))):
                 ways = [
@@ -68,14 +89,14 @@ def test_a_filter_has_the_bits_of_the_filter_of_each_label() -> None:
                 ]
                 case = {"config": to_json(cf.Chain(f)), "scores": node.encode(scores)}
                 cases.append({"kind": "labels", **case, "beta": ways[0], "dt": ways[1]})
-                out = []
-                for i, label in enumerate(f.classes):
-                    lane = cf.Chain(f).head(label).filter()
-                    s = scores[:, i].astype(dtype)
-                    out.append(lane.run(np.stack([1 - s, s], 1), beta, dt)[:, 1])
+                stack, out = heads.stacked(scores.astype(dtype)), []
+                for h, name in enumerate(heads.names):
+                    one = cf.Chain(f).head(name).filter()
+                    rows = np.ascontiguousarray(stack[:, h, : heads.sizes[h]])
+                    out.append(one.run(rows, beta, dt)[:, -len(heads.columns[h]) :])
                 after = f.copy()
                 after.run(scores, beta, dt)
-                expected.append((np.stack(out, 1), after))
+                expected.append((np.concatenate(out, 1), after))
     for (out, f), result in zip(expected, node.run(cases), strict=True):
         for way in ("out", "updates", "byName"):
             assert node.same_bits(result[way], out), way
@@ -92,7 +113,7 @@ def test_a_tracker_has_weights_and_channels_of_labels(dtype: str) -> None:
         chain = chain_of(f)
         rng = np.random.default_rng(seed)
         times = np.cumsum(rng.choice([0.0, 1.0, 40.0], ROWS))
-        scores = [[None if np.isnan(s) else s for s in row] for row in scores_of(len(f.classes), 7)]
+        scores = [[None if np.isnan(s) else s for s in row] for row in scores_of(chain.heads, 7)]
         rows: list[Any] = [
             [f"s{rng.integers(5)}", float(t), str(rng.choice(["mic", "eye"])), row]
             for t, row in zip(times, scores, strict=True)

@@ -14,6 +14,7 @@ import classfilter as cf
 import label_event_cases
 import node_cases as node
 from classfilter.embedded import to_json
+from firmware_configs import head_configs
 from label_event_cases import LABELS
 from live_event_cases import BETA, CLASSES, Row, random_live
 from node_cases import camel, sent
@@ -105,6 +106,24 @@ def test_labels_at_once_have_the_events_of_python(seed: int, limits: dict[str, A
     scores = label_event_cases.random_scores(rng, count).tolist()
     rows = [Row(*row) for row in zip(names, times, sources, scores, strict=True)]
     compare(chain, limits, random_steps(rng, rows, "expire_after" in limits))
+
+
+@pytest.mark.parametrize("kind", ["alike", "dirichlet", "moving"])
+def test_heads_of_several_classes_have_the_events_of_python(kind: str) -> None:
+    rng = np.random.default_rng(3)
+    chain, count = head_configs()[kind], 120
+    parts = [
+        rng.beta(0.4, 0.4, (count, 1))
+        if h in chain.heads.labels
+        else rng.dirichlet([0.4] * size, count)
+        for h, size in enumerate(chain.heads.sizes)
+    ]
+    names = rng.choice(["ann", "bob"], count).tolist()
+    times = np.cumsum(rng.choice([0.5, 1.0, 4.0], count)).tolist()
+    scores = np.hstack(parts).tolist()
+    rows = [Row(*row) for row in zip(names, times, ["mic"] * count, scores, strict=True)]
+    events = compare(chain, {}, random_steps(rng, rows, False))
+    assert len({event.label for event in events}) > 2
 
 
 def chain_with(**options: Any) -> cf.Chain:

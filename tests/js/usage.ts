@@ -55,6 +55,8 @@ writeEvents(found, "rttm");
 rule.shift = 1;
 // @ts-expect-error an option that does not exist
 new DirichletFilter(2, { half_life: 3 });
+const both = new MultiLabelFilter({ activity: ["walk", "sit"], speech: null }, { activity: sticky, speech: filter });
+const shown: ClassName[] = both.label;
 // @ts-expect-error a filter for each label, or one for all
 new MultiLabelFilter(["robin", "wren"], [sticky, sticky]);
 // @ts-expect-error rows of text

@@ -299,7 +299,7 @@ CF_STRAIGHT CF_TARGETS cf_status cf_sticky_backward(const cf_sticky *f, size_t s
     size_t i, k, t;
     for (t = 0; t < steps; t++) {
         const cf_real pause = t > 0 ? dt[t * dt_stride] : 0;
-        cf_status status = pause >= 0 && pause <= CF_R(1e30) ? CF_OK : CF_BAD_DT;
+        cf_status status = is_valid_dt(pause) ? CF_OK : CF_BAD_DT;
         if (status == CF_OK) status = check_likelihood(classes, likelihood + t * classes);
         if (status != CF_OK) {
             *row = t;
@@ -387,7 +387,7 @@ cf_status cf_sticky_transitions(const cf_sticky *f, cf_real dt, cf_real *matrix,
                                 cf_real *scratch) {
     const size_t classes = f->classes, width = CF_STICKY_ROW(classes);
     size_t i, j;
-    if (!(dt >= 0 && dt <= CF_R(1e30))) return CF_BAD_DT;
+    if (!is_valid_dt(dt)) return CF_BAD_DT;
     if (f->rates != NULL) {
         if (transition_cache[0] != dt || modes_of(f) != NULL) fill_transition_cache(f, dt, transition_cache, scratch);
         if (modes_of(f) != NULL) transition_cache[0] = -1; /* they keep something else there */

@@ -14,6 +14,9 @@ CF_INLINE int is_fractional(cf_real beta) {
 #endif
 }
 
+/* Whether time can pass like this from one row to the next. */
+CF_INLINE int is_valid_dt(cf_real dt) { return dt >= 0 && dt <= CF_R(1e30); }
+
 /* Sum in an order that depends on nothing else: four interleaved partial sums. Zeros at the end do not change it. */
 CF_PART cf_real cf_sum(size_t n, const cf_real *a) {
 #if CF_BLOCK == 1 /* the same, without memory for the parts */
@@ -83,7 +86,7 @@ CF_PART cf_status check_update(size_t classes, const cf_real *observed, int is_v
     int missing = 0;
     cf_status status = CF_OK;
     if (!(beta >= 0 && beta <= 1)) return CF_BAD_BETA;
-    if (!(dt >= 0 && dt <= CF_R(1e30))) return CF_BAD_DT;
+    if (!is_valid_dt(dt)) return CF_BAD_DT;
     if (!is_valid) status = diagnose_row(classes, observed, &missing);
     *seen = !missing && beta > 0;
     return status;

@@ -21,7 +21,7 @@ from .rule import TICK, firmware_rules
 MANIFEST = "classfilter.sha256"
 """The checksums of the files, which sha256sum reads too: it says which of them were exported."""
 FIRMWARE = Path(__file__).parent / "firmware"
-"""Folders laid out as the export: ``all`` with either ``classes`` or ``labels``."""
+"""A folder laid out as the export."""
 CORE = Path(__file__).parents[1] / "csrc"
 HEADERS = (
     "cf.h",
@@ -69,22 +69,18 @@ def _filter_in_float32(chain: Chain) -> Filter:
     if heads.is_exclusive:
         return _single(chain.filter())
     by_itself = "export each label by itself, chain.head(label)"
-    if len(heads.labels) < len(heads.names):
-        raise ValueError(
-            f"some heads have several classes, which firmware does not have; {by_itself}"
-        )
     if isinstance(chain.policy, Adaptive):
         raise ValueError(
             "policy is Adaptive, which is for classes that exclude each other; give Periodic, or "
             + by_itself
         )
-    filters = dict(zip(chain.classes, map(_single, filters_of(chain)), strict=True))
+    filters = dict(zip(heads.names, map(_single, filters_of(chain)), strict=True))
     kinds = sorted({type(f).__name__ for f in filters.values()})
     if len(kinds) > 1:
         raise ValueError(
             f"the labels have filters of {kinds}; give all the same kind, or {by_itself}"
         )
-    return MultiLabelFilter(chain.classes, filters)
+    return MultiLabelFilter(heads.layout, filters)
 
 
 def export(
@@ -145,13 +141,12 @@ def export(
             f"policy is {config.policy!r}; only Adaptive and Periodic have a C version: leave it "
             "out"
         )
-    texts = _texts("all") | _texts("classes" if config.heads.is_exclusive else "labels")
-    texts |= {
+    texts = _firmware() | {
         f"src/core/{_name(file)}": (CORE / file).read_text()
         for file in core_files(config, any(rules))
     }
     texts["src/cf_config.h"] = config_header(config, name, rules)
-    texts["src/golden.h"] = golden_header(config, rules)
+    texts["src/cf_golden.h"] = golden_header(config, rules)
     earlier = _check_folder(Path(folder), texts)
     texts[MANIFEST] = "".join(f"{_sha256(text)}  {file}\n" for file, text in texts.items())
     written = []
@@ -166,13 +161,11 @@ def export(
     return written
 
 
-def _texts(part: str) -> dict[str, str]:
-    """Return the files of a folder of FIRMWARE, by their path in the export."""
-    files = sorted(path for path in (FIRMWARE / part).rglob("*") if path.is_file())
+def _firmware() -> dict[str, str]:
+    """Return the files of FIRMWARE, by their path in the export."""
+    files = sorted(path for path in FIRMWARE.rglob("*") if path.is_file())
     return {
-        path.relative_to(FIRMWARE / part).as_posix(): path.read_text().replace(
-            "@VERSION@", __version__
-        )
+        path.relative_to(FIRMWARE).as_posix(): path.read_text().replace("@VERSION@", __version__)
         for path in files
     }
 

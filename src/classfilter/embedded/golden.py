@@ -19,14 +19,15 @@ from .rule import FirmwareRule
 def golden_events(
     rules: Sequence[FirmwareRule | None], heads: Heads, dt: Any, rows: Any
 ) -> list[str]:
-    """Return the lines of golden.h: what the rules report of the self-test's rows.
+    """Return the lines of cf_golden.h: what the rules report of the self-test's rows.
 
-    `rows` are the filtered probabilities, a column for each class or label.
+    `rows` are the filtered probabilities, (T, C).
     """
     scale, count, crc = _ticks_per_part(rules), 0, 0
-    stack, labels = heads.stacked(rows), set(heads.labels)
+    stack = heads.stacked(rows)
     streams = [
-        _Stream(rule, stack[:, h], h if h in labels else None) for h, rule in enumerate(rules)
+        _Stream(rule, stack[:, h, :size], heads.spans[h].stop - size)
+        for h, (rule, size) in enumerate(zip(rules, heads.sizes, strict=True))
     ]
     now = 0
     for row, step in enumerate(np.asarray(dt, float).tolist()):
@@ -57,14 +58,14 @@ def _ticks_per_part(rules: Sequence[FirmwareRule | None]) -> int:
 
 
 class _Stream:
-    """A stream of the self-test: what is reported, as the words that the firmware adds up.
+    """Rows of a head of the self-test: what is reported, as the words that the firmware adds up.
 
-    Of several labels at once, it is one of a `label`, which may have no rule.
+    `first` is the column of the first class; off, the first one of a label, has none.
     """
 
-    def __init__(self, rule: FirmwareRule | None, rows: Any, label: int | None = None) -> None:
+    def __init__(self, rule: FirmwareRule | None, rows: Any, first: int) -> None:
         self._core = None if rule is None else rule.core()
-        self._rows, self._label = rows.astype(np.float32), label
+        self._rows, self._first = np.ascontiguousarray(rows, np.float32), first
         self._state = b"" if self._core is None else self._core.start()
         both = 0.0 if rule is None else sum(rule.rule.pad)
         self._tiny = 0.5 / both if both else 0.0
@@ -88,14 +89,11 @@ class _Stream:
         return len(events), _packed([word for event in events for word in self._words(*event)])
 
     def _current(self, label: int, start: float, mean: float, confirmed: bool) -> list[int]:
-        return [1 + confirmed, self._named(label), *self._time(start), _bits(mean)]
+        return [1 + confirmed, self._first + label, *self._time(start), _bits(mean)]
 
     def _words(self, label: int, start: float, end: float, mean: float, forced: bool) -> list[int]:
         times = (*self._time(start), *self._time(end))
-        return [self._named(label), *times, _bits(mean), int(forced)]
-
-    def _named(self, label: int) -> int:
-        return label if self._label is None else self._label
+        return [self._first + label, *times, _bits(mean), int(forced)]
 
     def _time(self, time: float) -> tuple[int, int]:
         """Return the words of a tick: where pads meet between two ticks, of the earlier one.
@@ -128,12 +126,12 @@ class Golden(NamedTuple):
         The source of each row.
     dt : ndarray (T,)
         The time since the row before.
-    probs : ndarray (T, K)
+    probs : ndarray (T, C)
         The predictions.
-    filtered : ndarray (T, K)
+    filtered : ndarray (T, C)
         The filtered probabilities.
-    state : ndarray (T, K or K + 1)
-        The filter's state after each row.
+    state : ndarray (T, N)
+        The filter's state after each row, see `state_numbers`.
     chosen : ndarray (T, 1), or (T, 0) without a policy
         The index of the source that the policy chose.
     policy : ndarray (T, N), or (T, 0)
@@ -151,15 +149,15 @@ class Golden(NamedTuple):
 
 def golden(config: Chain, rows: int = ROWS) -> Golden:
     """Return synthetic predictions and the results of the filter, which is in float32."""
-    f, K, names = config.filter(), len(config.classes), config.sources
+    f, names = config.filter(), config.sources
     rule: Any = None if config.policy is None else config.policy.copy()
-    random, draw = _random_numbers(), _random_row if config.heads.is_exclusive else _random_scores
+    random = _random_numbers()
     sources, dt = [], np.zeros(rows, np.float32)
-    probs = np.zeros((rows, K), np.float32)
+    probs = np.zeros((rows, len(config.classes)), np.float32)
     filtered, state, chosen, policy = np.zeros_like(probs), [], [], []
     since, any_strong = np.float32(0), False
     for i in range(rows):
-        index, dt[i], probs[i] = draw(random, K, len(names))
+        index, dt[i], probs[i] = _random_row(random, config.heads, len(names))
         before = f.probs
         if rule is not None:
             elapsed = {rule.strong: float(since + dt[i])} if any_strong else {}
@@ -169,7 +167,7 @@ def golden(config: Chain, rows: int = ROWS) -> Golden:
         source, beta, row = config.observe(names[index], probs[i])
         sources.append(source)
         filtered[i] = f.update(row, beta, float(dt[i]))
-        state.append(np.hstack(list(f.state)).astype(np.float32))
+        state.append(state_numbers(f, config.heads))
         if rule is not None:
             rule.called(source, row, before, float(dt[i]))
             any_strong |= source == rule.strong
@@ -186,31 +184,42 @@ def _random_numbers() -> Iterator[int]:
         yield seed >> 16
 
 
-def _random_row(random: Iterator[int], K: int, sources: int) -> tuple[int, float, Singles]:
-    """Return the index of a source, dt and probabilities: `make_row` of selftest.c."""
-    kind, top, step = next(random) % 16, next(random) % K, next(random) % 8
+def state_numbers(f: Any, heads: Heads) -> Singles:
+    """Return a filter's state as a stream of the firmware has it: zeros fill up smaller heads."""
+    if heads.is_exclusive:
+        return np.hstack(list(f.state)).astype(np.float32)
+    most = max(map(len, f.state))
+    padded = [np.pad(part, (0, most - len(part))) for part in f.state]
+    return np.concatenate(padded).astype(np.float32)
+
+
+def _random_row(random: Iterator[int], heads: Heads, sources: int) -> tuple[int, float, Singles]:
+    """Return the index of a source, dt and a row (C,): `make_row` of cf_selftest.c."""
+    C = len(heads.shown)
+    kind, chosen, step = next(random) % 16, next(random) % C, next(random) % 8
     source = next(random) % sources
     dt = next(random) % 1000 / 16 if step == 6 else _STEPS[step]
+    row = np.zeros(C, np.float32)
+    for h, span in enumerate(heads.spans):
+        draw = _random_score if h in heads.labels else _random_probs
+        row[span] = draw(random, kind, chosen, span.stop - span.start)
+        if kind == 0 or (kind == 2 and not heads.is_exclusive and span.start <= chosen < span.stop):
+            row[span] = np.nan
+    return source, dt, row
+
+
+def _random_probs(random: Iterator[int], kind: int, chosen: int, K: int) -> Singles:
     parts = np.zeros(K, np.int64)
     for k in range(K):
         part = next(random) % 256
         part = 0 if kind == 1 else part * part // 1024 if kind > 3 else part
-        parts[k] = part + 64 * (k == top)
-    row = parts.astype(np.float32) / np.float32(parts.sum())
-    return source, dt, np.full(K, np.nan, np.float32) if kind == 0 else row
+        parts[k] = part + 64 * (k == chosen % K)
+    return parts.astype(np.float32) / np.float32(parts.sum())
 
 
-def _random_scores(random: Iterator[int], labels: int, sources: int) -> tuple[int, float, Singles]:
-    """Return the same with scores of several labels: `make_row` of labels/selftest.c."""
-    kind, unseen, step = next(random) % 16, next(random) % labels, next(random) % 8
-    source = next(random) % sources
-    dt = next(random) % 1000 / 16 if step == 6 else _STEPS[step]
-    row = np.zeros(labels, np.float32)
-    for i in range(labels):
-        part = next(random) % 256
-        part = part // 128 * 255 if kind == 1 else part
-        row[i] = np.nan if kind == 0 or (kind == 2 and i == unseen) else np.float32(part) / 255
-    return source, dt, row
+def _random_score(random: Iterator[int], kind: int, *_: int) -> np.float32:
+    part = next(random) % 256
+    return np.float32(part // 128 * 255 if kind == 1 else part) / np.float32(255)
 
 
 def golden_header(config: Chain, rules: Sequence[FirmwareRule | None] = ()) -> str:
@@ -225,7 +234,6 @@ def golden_header(config: Chain, rules: Sequence[FirmwareRule | None] = ()) -> s
     inputs = zlib.crc32(np.stack([vectors.dt, first], axis=1).astype("<f4").tobytes())
     results = np.hstack([vectors.chosen, vectors.filtered, vectors.state, vectors.policy])
     outputs = zlib.crc32(results.astype("<f4").tobytes())
-    columns = "CF_CLASSES" if config.heads.is_exclusive else "CF_LABELS"
     full = vectors.filtered[:FULL].view(np.uint32).tolist()
     rows = ",\n".join(f"    {{{', '.join(f'0x{word:08x}u' for word in row)}}}" for row in full)
     defined += [f"#define CF_GOLDEN_INPUTS 0x{inputs:08x}u"]
@@ -234,7 +242,7 @@ def golden_header(config: Chain, rules: Sequence[FirmwareRule | None] = ()) -> s
         defined += golden_events(rules, config.heads, vectors.dt, vectors.filtered)
     macros = "\n".join(defined)
     return f"""\
-/* Results of Python for the rows of selftest.c, in float32. Written by classfilter; do not edit. */
+/* Results of Python for the rows of cf_selftest.c. Written by classfilter; do not edit. */
 #ifndef CF_GOLDEN_H
 #define CF_GOLDEN_H
 
@@ -243,7 +251,7 @@ def golden_header(config: Chain, rules: Sequence[FirmwareRule | None] = ()) -> s
 {macros}
 
 /* The bits of the first filtered probabilities. */
-static const uint32_t cf_golden[CF_GOLDEN_FULL][{columns}] = {{
+static const uint32_t cf_golden[CF_GOLDEN_FULL][CF_COLUMNS] = {{
 {rows}}};
 
 #endif

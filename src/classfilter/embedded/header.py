@@ -13,7 +13,6 @@ import numpy as np
 from .. import _core
 from .._version import __version__
 from ..filters import DirichletFilter, StickyFilter
-from ..inputs import Heads
 from ..pipeline import Chain, of_head, options
 from ..policy import Adaptive
 from .rule import FirmwareRule
@@ -43,16 +42,20 @@ def quoted(value: str) -> str:
     )
 
 
+_MACROS = ("CF_CLASS_NAMES", "CF_HEAD_NAMES", "CF_HEAD_COLUMNS")
+"""Macros of cf_config.h that an enumeration must not have, too."""
+
+
 def constants(prefix: str, names: Sequence[Any]) -> list[str]:
     """Return the names of an enumeration, no two alike; some get a number."""
     words = [f"{prefix}_{re.sub('[^A-Za-z0-9]', '_', str(name)).upper()}" for name in names]
-    unique = ["CF_CLASS_NAMES", "CF_LABEL_NAMES"]  # macros of the same header
+    unique = list(_MACROS)
     for i, word in enumerate(words):
         new, number = word, i
         while new in unique or (new != word and new in words):
             new, number = f"{word}_{number}", number + 1
         unique.append(new)
-    return unique[2:]
+    return unique[len(_MACROS) :]
 
 
 def comment(text: str) -> str:
@@ -86,20 +89,16 @@ def rule_macros(rules: Sequence[FirmwareRule | None]) -> list[str]:
     return lines
 
 
-def rule_tables(rules: Sequence[FirmwareRule | None], heads: Heads) -> list[str]:
-    """Return the tables of cf_config.h; labels of equal rules share theirs."""
+def rule_tables(rules: Sequence[FirmwareRule | None]) -> list[str]:
+    """Return the tables of cf_config.h; heads of equal rules share theirs."""
     unlike = _unlike(rules)
     lines = [line for i, one in enumerate(unlike.values()) for line in _numbers(one, i)]
     listed = ",\n    ".join(_fields(one, i) for i, one in enumerate(unlike.values()))
     lines += [f"static const cf_events_f32 cf_config_rule[] = {{\n    {listed}}};"]
-    if heads.is_exclusive:
-        return lines
     keys, place = list(unlike), itertools.count()
-    of_labels = [-1 if one is None else keys.index(_key(one)) for one in rules]
+    of_heads = [-1 if one is None else keys.index(_key(one)) for one in rules]
     places = [-1 if one is None else next(place) for one in rules]
-    for name, values in (("rule_of", of_labels), ("events_of", places)):
-        lines += [f"static const short cf_config_{name}[] = {{{', '.join(map(str, values))}}};"]
-    return lines
+    return [*lines, by_head("rule_of", of_heads), by_head("events_of", places)]
 
 
 def _unlike(rules: Sequence[FirmwareRule | None]) -> dict[str, FirmwareRule]:
@@ -137,7 +136,7 @@ def _fields(of: FirmwareRule, i: int) -> str:
         "shift",
     )
     fields = [
-        "CF_CLASSES",
+        str(len(of.names)),
         str(int(numbers["log"])),
         number(numbers["floor"]),
         number(0.0 if math.isnan(uncertain) else uncertain),
@@ -173,22 +172,54 @@ def is_tempered(config: Chain) -> bool:
 
 
 def config_header(config: Chain, name: str, rules: Sequence[FirmwareRule | None] = ()) -> str:
-    """Return the header with all settings as constants."""
-    sources = list(config.beta)  # type: ignore[arg-type]
-    of_heads = _of_classes if config.heads.is_exclusive else _of_labels
-    macros, tables = of_heads(config, sources)
+    """Return the header with all settings as constants.
+
+    Heads of equal settings share a filter; weights and channels stand by source, then by head.
+    """
+    heads, each, beta = config.heads, filters_of(config), config.beta
+    assert isinstance(beta, dict)
+    settings = [repr((len(f.classes), options(f))) for f in each]
+    unlike = list(dict.fromkeys(settings))
+    of_filters = [each[settings.index(one)] for one in unlike]
+    filters = [filter_tables(f, f"_{i}") for i, f in enumerate(of_filters)]
+    weights = [of_head(weight, name) for weight in beta.values() for name in heads.names]
+    channels = [of_head(config.channel[source], name) for source in beta for name in heads.names]
+    columns = [len(shown) for shown in heads.columns]
+    macros = [
+        f"#define CF_HEADS {len(heads.names)}",
+        f"#define CF_HEAD_COLUMNS {_listed(columns)}",
+        *([] if heads.is_exclusive else _names("CF_HEAD", heads.names)),
+        f"#define CF_COLUMNS {len(heads.shown)}",
+        *_names("CF_CLASS", heads.shown),
+        f"#define CF_MOST_CLASSES {heads.width}",
+        *([f"#define CF_CLASSES {heads.width}"] if len(set(heads.sizes)) == 1 else []),
+        *_sources(list(beta), weights),
+        *_kinds(filters),
+    ]
+    fields, starts = ",\n    ".join(f.fields for f in filters), [f.start for f in filters]
+    tables = [line for f in filters for line in f.tables]
+    tables += [
+        f"static const {filters[0].kind} cf_config_filter[] = {{\n    {fields}}};",
+        f"static const float *const cf_config_start[] = {_listed(starts)};",
+        by_head("filter_of", [unlike.index(one) for one in settings]),
+        by_head("column", [span.start for span in heads.spans]),
+        by_head("is_label", [int(h in heads.labels) for h in range(len(columns))]),
+        table("beta", weights),
+    ]
     if channels_of(config):
         macros += ["#define CF_CHANNELS"]
+        tables += _channels(channels)
     if is_tempered(config):
         macros += ["#define CF_TEMPERED"]
-    if not any(options(f).get("anchor", 0.0) > 0 for f in filters_of(config)):
+        tables += [table("temperature", [f.temperature for f in of_filters])]
+    if not any(options(f).get("anchor", 0.0) > 0 for f in each):
         macros += ["#define CF_NO_ANCHOR"]
     if config.policy is not None:
-        macros += _policy_macros(config.policy, sources)
+        macros += _policy_macros(config.policy, list(beta))
         tables += _policy_table(config.policy)
     if any(rules):
         macros += rule_macros(rules)
-        tables += rule_tables(rules, config.heads)
+        tables += rule_tables(rules)
     lines = [
         f"/* Written by classfilter {__version__} from {comment(name)}; do not edit. */",
         "#ifndef CF_CONFIG_H",
@@ -197,7 +228,7 @@ def config_header(config: Chain, name: str, rules: Sequence[FirmwareRule | None]
         "#undef CF_SMALL",
         "#define CF_SMALL",
         *macros,
-        f"#define CF_SCRATCH {_scratch(macros)}(CF_CLASSES)",
+        f"#define CF_SCRATCH {_scratch(macros)}(CF_MOST_CLASSES)",
         "",
         "#ifdef CF_TABLES",
         '#include "core/cf.h"',
@@ -211,6 +242,21 @@ def config_header(config: Chain, name: str, rules: Sequence[FirmwareRule | None]
     return "\n".join(lines)
 
 
+def by_head(name: str, numbers: Sequence[int]) -> str:
+    """Write a number of each head as a constant array."""
+    return f"static const short cf_config_{name}[] = {_listed(numbers)};"
+
+
+def _listed(values: Sequence[Any]) -> str:
+    return f"{{{', '.join(map(str, values))}}}"
+
+
+def _kinds(filters: Sequence[FilterTables]) -> list[str]:
+    """Return the macros of the kind of filter; one with rates gives all of them room for these."""
+    kinds = list(dict.fromkeys(macro for f in filters for macro in f.macros))
+    return ["#define CF_RATES"] if "#define CF_RATES" in kinds else kinds
+
+
 def _scratch(macros: list[str]) -> str:
     """Return the macro of core/cf.h for the floats that an update works on."""
     if "#define CF_DIRICHLET" in macros:
@@ -218,74 +264,9 @@ def _scratch(macros: list[str]) -> str:
     return "CF_STICKY_SCRATCH" if "#define CF_RATES" in macros else "CF_STICKY_SCRATCH_STAY"
 
 
-def _of_classes(config: Chain, sources: list[str]) -> tuple[list[str], list[str]]:
-    """Return macros and tables of classes that exclude each other."""
-    f, beta = config.filter(), config.beta
-    assert isinstance(beta, dict)
-    of_filter = filter_tables(f)
-    macros = [
-        f"#define CF_CLASSES {len(f.classes)}",
-        *_names("CF_CLASS", f.classes),
-        *_sources(sources, list(beta.values())),
-        *of_filter.macros,
-    ]
-    tables = [*of_filter.tables]
-    if of_filter.start != "cf_config_start":
-        tables += [f"#define cf_config_start {of_filter.start}"]
-    tables += [
-        f"static const {of_filter.kind} cf_config_filter = {of_filter.fields};",
-        table("beta", list(beta.values())),
-    ]
-    tables += _temperatures(config, [f])
-    channels = [config.channel[source] for source in sources] if channels_of(config) else []
-    return macros, tables + _channels(channels)
-
-
-def _of_labels(config: Chain, sources: list[str]) -> tuple[list[str], list[str]]:
-    """Return macros and tables of several labels at once; labels of equal settings share a filter.
-
-    Weights and channels stand by source, then by label.
-    """
-    heads, each = config.heads.names, filters_of(config)
-    settings = [repr(options(f)) for f in each]
-    unlike = list(dict.fromkeys(settings))
-    of_filters = [each[settings.index(one)] for one in unlike]
-    filters = [filter_tables(f, f"_{i}") for i, f in enumerate(of_filters)]
-    beta: Any = config.beta
-    weights = [of_head(beta[source], name) for source in sources for name in heads]
-    kinds = list(dict.fromkeys(macro for f in filters for macro in f.macros))
-    if "#define CF_RATES" in kinds:
-        kinds = ["#define CF_RATES"]
-    macros = [
-        f"#define CF_LABELS {len(heads)}",
-        *_names("CF_LABEL", heads),
-        "#define CF_CLASSES 2",
-        *_sources(sources, weights),
-        *kinds,
-    ]
-    tables = [line for f in filters for line in f.tables]
-    fields, starts = ",\n    ".join(f.fields for f in filters), ", ".join(f.start for f in filters)
-    tables += [
-        f"static const {filters[0].kind} cf_config_filter[] = {{\n    {fields}}};",
-        f"static const float *const cf_config_start[] = {{{starts}}};",
-        f"static const unsigned short cf_config_filter_of[] = "
-        f"{{{', '.join(str(unlike.index(one)) for one in settings)}}};",
-        table("beta", weights),
-    ]
-    tables += _temperatures(config, of_filters)
-    channels = [of_head(config.channel[source], name) for source in sources for name in heads]
-    return macros, tables + _channels(channels if channels_of(config) else [])
-
-
-def _temperatures(config: Chain, filters: Sequence[Any]) -> list[str]:
-    """Return the table of what each filter's temperature is, where one has any."""
-    each = [f.temperature for f in filters]
-    return [table("temperature", each)] if is_tempered(config) else []
-
-
 def _names(prefix: str, names: Sequence[Any]) -> list[str]:
     return [
-        f"#define {prefix}_NAMES {{{', '.join(quoted(str(name)) for name in names)}}}",
+        f"#define {prefix}_NAMES {_listed([quoted(str(name)) for name in names])}",
         f"enum {{ {', '.join(constants(prefix, names))} }};",
     ]
 
@@ -308,7 +289,7 @@ class FilterTables(NamedTuple):
     start: str
 
 
-def filter_tables(f: Any, suffix: str = "") -> FilterTables:
+def filter_tables(f: Any, suffix: str) -> FilterTables:
     """Return a filter in C; `suffix` ends the names of its tables."""
     return (_dirichlet if isinstance(f, DirichletFilter) else _sticky)(f, suffix)
 
@@ -324,7 +305,7 @@ def _dirichlet(f: DirichletFilter, suffix: str) -> FilterTables:
     log_gamma = _core.log(np.array([f.gamma], np.float32))[0] if np.float32(f.gamma) > 0 else 0.0
     numbers = [f.gamma, settings["floor"], settings["anchor"], settings["max_concentration"]]
     fields = [
-        "CF_CLASSES",
+        str(len(f.classes)),
         *map(number, numbers),
         str(int(settings["estimate"] == "mean")),
         number(settings["tolerance"]),
@@ -344,7 +325,7 @@ def _sticky(f: StickyFilter, suffix: str) -> FilterTables:
     macros = ["#define CF_RATES" if rates is not None else "#define CF_NO_RATES"]
     tables = [] if rates is None else [table(f"rates{suffix}", rates)]
     fields = [
-        "CF_CLASSES",
+        str(len(f.classes)),
         number(1.0 if f.stay is None else f.stay),
         number(f.floor),
         "NULL" if rates is None else f"cf_config_rates{suffix}",
@@ -373,9 +354,7 @@ def _channels(channels: Sequence[Any]) -> list[str]:
             i = known[key] = len(known)
             lines += [table(f"log_matrix_{i}", matrix), table(f"log_prior_{i}", prior)]
         i = known[key]
-        fields.append(f"{{CF_CLASSES, cf_config_log_prior_{i}, cf_config_log_matrix_{i}}}")
-    if not fields:
-        return []
+        fields.append(f"{{{len(prior)}, cf_config_log_prior_{i}, cf_config_log_matrix_{i}}}")
     listed = ",\n    ".join(fields)
     return [*lines, f"static const cf_channel_f32 cf_config_channel[] = {{\n    {listed}}};"]
 

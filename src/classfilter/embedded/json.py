@@ -30,11 +30,6 @@ def to_json(filter: Filter | Chain) -> str:  # noqa: A002
     config = Chain.of(filter)
     sections: dict[str, Any] = dict(config.settings)
     sections.pop("smoother", None)  # JavaScript does not smooth
-    if "heads" in sections:
-        raise ValueError(
-            "some heads have several classes, which JavaScript does not have; give each head by "
-            "itself, chain.head(name)"
-        )
     computed = dict(zip(config.heads.names, map(prepared, filters_of(config)), strict=True))
     if "labels" in sections:
         of_labels = sections["labels"].items()

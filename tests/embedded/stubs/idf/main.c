@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 #include "classfilter.h"
-#include "selftest.h"
+#include "cf_selftest.h"
 
 int main(void) { return cf_selftest(NULL); }

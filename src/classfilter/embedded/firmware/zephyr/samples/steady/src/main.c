@@ -2,7 +2,7 @@
 /* The self-test once, then a prediction every five seconds. */
 #include <zephyr/kernel.h>
 
-#include "selftest.h"
+#include "cf_selftest.h"
 #include "steady.h"
 
 static void work(void *a, void *b, void *c) {

@@ -17,7 +17,7 @@ static void steady_step(cf_stream_f32 *stream, uint32_t now_ms, char *text) {
     static uint32_t before_ms;
     static int begun, source;
     const float dt = begun ? (float)(now_ms - before_ms) / 1000 : 0;
-    float output[CLASSIFIER_OUTPUTS], probs[CLASSIFIER_OUTPUTS];
+    float output[CF_COLUMNS], probs[CF_COLUMNS];
     cf_status status;
     int used;
 #ifdef CF_POLICY

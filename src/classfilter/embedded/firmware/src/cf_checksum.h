@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a self-test needs, of classes and of labels alike: a CRC of numbers and events, and made-up numbers. */
+/* What the self-test needs: a CRC of numbers and events, and made-up numbers. */
 #ifndef CF_CHECKSUM_H
 #define CF_CHECKSUM_H
 
