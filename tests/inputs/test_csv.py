@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 import classfilter as cf
 from classfilter.inputs import TableFile
-from classfilter.inputs.csv import find_dialect
+from classfilter.inputs.files import find_dialect
 
 ROWS = [[0.0, "ann", 0.9, 0.1], [5.0, "ann", 0.25, 0.75], [7.5, "bob", 0.5, 0.5]]
 HEADER = ["time", "stream", "p_a", "p_b"]

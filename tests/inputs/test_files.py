@@ -23,7 +23,7 @@ from classfilter.support.validation import class_order
 from example_tables import FILES, KINDS, columns, tables
 
 
-@pytest.mark.filterwarnings("ignore::classfilter.inputs.times.OddRowsWarning")
+@pytest.mark.filterwarnings("ignore::classfilter.inputs.OddRowsWarning")
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @pytest.mark.parametrize("suffix", FILES)
 @given(cells=tables(), label=st.lists(st.sampled_from([-1, 0, 1]), min_size=24, max_size=24))

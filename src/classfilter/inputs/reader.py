@@ -10,20 +10,29 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import ArgumentError, RowError
-from ..support.types import Bools, Classes, Confidence, Floats, Ints
-from ..support.validation import Factorized, class_indices, factorize, source_codes
-from .columns import TableFormat, filtered_format, filtered_heads, matches
+from ..support.types import Array, Bools, Classes, Confidence, Floats, Ints
+from ..support.validation import Factorized, factorize
+from .classes import class_indices, in_order
+from .columns import TableFormat, check_named, filtered_format, filtered_heads, matches
 from .files import table_of
-from .frames import read_rows, with_truth
+from .frames import (
+    as_frame,
+    check_streams,
+    classes_of_labels,
+    column_indices,
+    column_numbers,
+    column_times,
+    factorize_column,
+    index_columns,
+    labels_of_columns,
+    scores_of_columns,
+    with_columns_of_lists,
+)
 from .heads import Heads, heads_of
-from .labels import truth_of_heads
-from .names import in_order
-from .notices import alike, warn_of, warn_of_odd_rows
-from .order import grouped
-from .outputs import as_labels, as_probabilities, check_scores, predictions
-from .predicted import Rows
-from .tables import as_frame
-from .times import TimeScale, common_kind, read_times
+from .notices import TimeScale, alike, warn_of, warn_of_odd_rows
+from .predictions import as_labels, as_probabilities, check_scores, predictions, truth_of_heads
+from .rows import Rows, factorize_sources, grouped, source_codes
+from .times import common_kind, read_times
 
 
 def rows(
@@ -198,6 +207,81 @@ def rows_of_table(df: Any, form: TableFormat) -> Rows:
     return table
 
 
+def read_rows(df: Any, format: TableFormat | None = None) -> Rows:  # noqa: A002
+    """Read and check a dataframe, but for the true classes; see `with_truth`."""
+    table, format = as_frame(df), format or TableFormat()  # noqa: A001
+    frame = with_columns_of_lists(table, format)
+    index = index_columns(frame, format) if frame.implementation.is_pandas() else {}
+    layout = format.layout([*frame.columns, *index])
+    columns = {
+        name: index[column] if column in index else frame[column]
+        for name, column in layout.columns.items()
+    }
+    heads = layout.heads
+    if not heads.shown:
+        heads = heads.like(classes_of_labels(frame, layout))
+    zeros = np.zeros(len(frame), np.intp)
+    source = Factorized(zeros, ["default"])
+    stream = Factorized(zeros, [None] if len(frame) else [])
+    if "source" in columns:
+        source = factorize_sources(factorize_column(columns["source"]))
+    if "stream" in columns:
+        stream = check_streams(factorize_column(columns["stream"]))
+    read = labels_of_columns if layout.labels else scores_of_columns
+    outputs = read(columns, heads, format, layout)
+    time, kind = column_times(columns["time"], format)
+    return Rows(
+        time=time,
+        stream=stream.codes,
+        streams=tuple(stream.categories),
+        source=source.codes,
+        sources=tuple(source.categories),
+        probs=outputs.probs,
+        one_hot=outputs.one_hot,
+        heads=heads,
+        time_kind=kind,
+        sort=format.sort,
+        unit=format.unit,
+        frame=table,
+        layout=layout,
+    )
+
+
+def with_truth(rows: Rows) -> Rows:
+    """Return the rows of a table with the true classes that its column ``label`` has.
+
+    For labels, the columns ``y_<label>`` say whether each is true: 1, 0, or empty. For other heads,
+    they name the class.
+    """
+    if rows.frame is None or rows.layout is None or rows.label is not None:
+        return rows
+    if not rows.heads.is_exclusive:
+        return replace(rows, label=_truth_of_heads(rows))
+    check_named(rows.layout.columns, "label")
+    column = rows.layout.columns.get("label")
+    if column is None:
+        return rows
+    return replace(rows, label=column_indices(rows.frame[column], rows.classes, "label"))
+
+
+def _truth_of_heads(rows: Rows) -> Ints | None:
+    names = [f"y_{name}" for name in rows.heads.names]
+    there = [name for name in names if name in rows.frame.columns]
+    if not there:
+        return None
+    if there != names:
+        missing = [name for name in names if name not in there]
+        raise ArgumentError("the table", missing, f"has {there}, but not {{}}", remedy="add them")
+    columns: list[Array] = []
+    for h, name in enumerate(names):
+        if h in rows.heads.labels:
+            columns.append(column_numbers(rows.frame[name]))
+        else:
+            classes = tuple(one.partition(":")[2] for one in rows.heads.columns[h])
+            columns.append(column_indices(rows.frame[name], classes, name))
+    return truth_of_heads(np.stack(columns, axis=1), rows.heads, "y")
+
+
 def _of_arrays(
     time: ArrayLike,
     stream: ArrayLike | None,
@@ -263,12 +347,7 @@ def _streams(stream: ArrayLike | None, count: int) -> Factorized:
     if stream is None:
         return Factorized(np.zeros(count, np.intp), [None] if count else [])
     cells = stream.tolist() if isinstance(stream, np.ndarray) else list(np.asarray(stream, object))
-    named = factorize(cells)
-    for i, cell in enumerate(named.categories):
-        if cell is None or cell != cell:
-            row = int((named.codes == i).argmax())
-            raise RowError("stream", cell, "is {}", "every row needs one", "fill it in", row)
-    return named
+    return check_streams(factorize(cells))
 
 
 def _check_one_hot(one_hot: ArrayLike, probs: Floats) -> Bools:

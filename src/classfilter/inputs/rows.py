@@ -1,22 +1,95 @@
-"""Rows: predictions of classifiers on many streams, the one type that carries them."""
+"""Rows: predictions of classifiers on many streams, the one type that carries them, in order."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from ..errors import ArgumentError
+from ..errors import ArgumentError, Remedy, RowError
+from ..support.arrays import MIN_STEPS, median_step, stable_argsort
 from ..support.html import class_counts
 from ..support.types import Array, Bools, Floats, Ints, Weights
-from ..support.validation import Factorized, row_weights
+from ..support.validation import Factorized, check_weight, factorize
 from .columns import Layout
+from .frames import new_table
 from .heads import Heads
-from .order import NUMBERS, grouped, usual_step
-from .tables import new_table
-from .times import TimeKind
+from .times import TimeKind, require_1d
+
+LONGEST_STEP = 1e30
+"""The largest time between two rows that a filter takes."""
+
+NUMBERS = TimeKind()
+
+
+def grouped(
+    time: Floats,
+    stream: Ints,
+    sort: bool = False,
+    last: Floats | None = None,
+    kind: TimeKind = NUMBERS,
+) -> tuple[Ints, Floats]:
+    """Return the rows grouped by stream, in order of time, and their time since the row before.
+
+    `last` is the time of each stream's row before the first one here, NaN where there is none.
+    `kind` is what the times were, as errors show them.
+    """
+    order: Ints = np.lexsort((time, stream)) if sort else stable_argsort(stream)
+    t, which = time[order], stream[order]
+    before = np.concatenate([t[:1], t[:-1]])
+    first = np.flatnonzero(np.diff(which, prepend=-1))
+    before[first] = t[first]
+    if last is not None:
+        known = first[~np.isnan(last[which[first]])]
+        before[known] = last[which[known]]
+    with np.errstate(over="ignore"):
+        dt: Floats = t - before
+    wrong = (dt < 0) | (dt > LONGEST_STEP)
+    if np.any(wrong):
+        at = min(np.flatnonzero(wrong), key=lambda i: order[i])
+        raise _order_error(float(t[at]), float(before[at]), int(order[at]), kind)
+    return order, dt
+
+
+def _order_error(time: float, before: float, row: int, kind: TimeKind) -> RowError:
+    """Return the error of a row whose time is not after that of the row before it."""
+    back = time < before
+    shown, other = "{}", repr(before)
+    if kind.text(time) != kind.text(before) and kind.kind == "date":
+        shown, other = kind.text(time), kind.text(before)
+    hints: tuple[str, ...] = ()
+    if kind.kind == "date" and kind.zone is None and 0 < before - time <= 3600:
+        hints = ("if clocks were set back then, give dates with their offset, such as +02:00",)
+    return RowError(
+        "time",
+        time,
+        f"is {shown}, {'before' if back else 'too long after'} {other}, that of the row before it",
+        remedy=Remedy.SORT if back else "leave the row out",
+        row=row,
+        hints=hints,
+    )
+
+
+def group_starts(stream: Ints) -> Ints:
+    """Return the rows, grouped by stream, where a new stream starts; not the first."""
+    return np.flatnonzero(np.diff(stream)) + 1
+
+
+def usual_step(time: Floats, stream: Ints, source: Ints) -> float:
+    """Return the usual time from row to row: the least of the sources' median steps in a stream.
+
+    So two classifiers of one frame, with stamps 50 ms apart, have the step of the frames.
+    """
+    order = np.lexsort((time, source, stream))
+    apart, own = np.diff(time[order]), source[order][1:]
+    forward = (np.diff(stream[order]) == 0) & (np.diff(source[order]) == 0) & (apart > 0)
+    steps = [apart[forward & (own == i)] for i in np.unique(own)]
+    enough = [one for one in steps if len(one) >= MIN_STEPS]
+    return min((median_step(one) for one in enough or steps if len(one)), default=1.0)
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -193,7 +266,18 @@ class Rows:
 
         A source that `beta` does not name has the weight `default`; without it, that is an error.
         """
-        return row_weights(self.factorized_sources, beta, default)
+        if not isinstance(beta, Mapping):
+            return np.full(len(self), check_weight("beta", beta))
+        known = {name: check_weight("beta", value, name) for name, value in beta.items()}
+        if default is not None:
+            check_weight("default", default)
+            known = dict.fromkeys(self.sources, float(default)) | known
+        for i, name in enumerate(self.sources):
+            if name not in known:
+                row = int((self.source == i).argmax())
+                problem, rule = "is {}, which has no weight", f"beta names {list(known)}"
+                raise RowError("source", name, problem, rule, "add it there", row)
+        return np.array([known[name] for name in self.sources], dtype=np.float64)[self.source]
 
     @property
     def factorized_sources(self) -> Factorized:
@@ -257,3 +341,23 @@ def _renumbered(codes: Ints, names: tuple[Any, ...]) -> tuple[Ints, tuple[Any, .
 def _read_only(column: Array) -> Array:
     column.flags.writeable = False
     return column
+
+
+def source_codes(source: ArrayLike, rows: int) -> Factorized:
+    """Return the source of each row, as text; one name stands for all rows."""
+    if isinstance(source, str):
+        return Factorized(np.zeros(rows, np.intp), [source] if rows else [])
+    if source is None:
+        raise ValueError("source is None; give a name for all rows, or one per row")
+    column = np.asarray(source, dtype=np.object_)
+    require_1d("source", column)
+    return factorize_sources(factorize(column.tolist()))
+
+
+def factorize_sources(source: Factorized) -> Factorized:
+    """Return a column of sources, checked, with their names as text."""
+    for i, cell in enumerate(source.categories):
+        if not isinstance(cell, (str, int)):
+            row = int((source.codes == i).argmax())
+            raise RowError("source", cell, rule="it must be a name", remedy="fill it in", row=row)
+    return Factorized(source.codes, [str(cell) for cell in source.categories])
