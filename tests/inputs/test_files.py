@@ -19,7 +19,6 @@ from classfilter import RawFilter, filter_file, read_table, write_table
 from classfilter.inputs import Heads, TableFormat, result_columns
 from classfilter.support import atomic
 from classfilter.support.atomic import atomic_write, syncing
-from classfilter.support.validation import class_order
 from example_tables import FILES, KINDS, columns, tables
 
 
@@ -115,7 +114,8 @@ def test_many_columns_take_a_time_in_proportion() -> None:
         str(i) for i in range(K)
     )
     assert len(result_columns(names, Heads.exclusive(classes))) == K + 1
-    assert class_order(RawFilter(classes), tuple(map(str, range(K)))).tolist() == [*range(K)][::-1]
+    order = Heads.exclusive(classes).order_in(tuple(map(str, range(K))))
+    assert order.tolist() == [*range(K)][::-1]
     assert Name.compared < 20 * K
 
 

@@ -83,7 +83,7 @@ def test_errors_name_the_row_of_the_table(kind: str, cells: Any, message: str) -
         (
             lambda: filter_table(pl.DataFrame(columns()), cf.DirichletFilter(3)),
             ValueError,
-            r"the data has the classes \['walk', 'sit'\], but the filter has \[0, 1, 2\]",
+            r"the data has the classes \['walk', 'sit'\], but the filter has \['0', '1', '2'\]",
         ),
         (
             lambda: filter_table(pl.DataFrame(columns(f_sit=[0] * 3)), walk_sit(), beta=BETA),

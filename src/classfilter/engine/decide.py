@@ -28,7 +28,6 @@ from ..inputs import (
 from ..pipeline import Chain, Channels
 from ..support.imports import import_optional
 from ..support.types import Weights
-from ..support.validation import class_order
 from .engine import Engine
 from .stages import RULES, Rule
 from .tables import rows_for
@@ -94,7 +93,7 @@ def events(
         engine = Engine(
             None if smoothing else chain, smoother=chain if smoothing else None, lag=lag, rule=rule
         )
-        classes = tuple(read.classes[k] for k in class_order(chain, read.classes))
+        classes = tuple(read.classes[k] for k in chain.heads.order_in(read.classes))
         return _decided(engine, read, classes)
 
 

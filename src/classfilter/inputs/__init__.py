@@ -48,7 +48,6 @@ from .notices import (
     interleaved,
     order_of,
     warn_of,
-    warn_of_odd_rows,
 )
 from .predictions import (
     DEFAULT_RELIABILITY,
@@ -69,8 +68,8 @@ from .predictions import (
     softmax,
     truth_of_heads,
 )
-from .reader import as_rows, is_read, read_rows, rows, rows_of_table
-from .rows import Rows, group_starts, grouped, source_codes, usual_step
+from .reader import as_rows, is_read, read_rows, rows, rows_for, rows_of_table
+from .rows import Rows, grouped, source_codes, usual_step
 from .times import (
     PER_SECOND,
     REMEDY,
@@ -122,7 +121,6 @@ __all__ = [
     "filtered_heads",
     "find_zone",
     "for_filter",
-    "group_starts",
     "grouped",
     "head_prediction",
     "heads_of",
@@ -151,6 +149,7 @@ __all__ = [
     "result_columns",
     "results_like",
     "rows",
+    "rows_for",
     "rows_of_table",
     "seconds",
     "sink",
@@ -161,7 +160,6 @@ __all__ = [
     "truth_of_heads",
     "usual_step",
     "warn_of",
-    "warn_of_odd_rows",
     "write_table",
 ]
 

@@ -105,7 +105,9 @@ def index_columns(frame: Any, format: TableFormat) -> dict[str, Any]:  # noqa: A
     A level counts by its name, and an index of dates or of timedeltas is the time whatever its name
     is. A column of the name goes before the index.
     """
-    nw, pandas = import_optional("narwhals"), import_optional("pandas")
+    import narwhals as nw
+    import pandas
+
     index = frame.to_native().index
     levels = [index.get_level_values(i) for i in range(index.nlevels)]
     wanted = {format.columns.get(name, name): name for name in FROM_INDEX}
@@ -126,7 +128,8 @@ def with_columns_of_lists(
     format: TableFormat,  # noqa: A002
 ) -> Any:
     """Return a table whose column ``probs`` has lists with columns ``p_<class>`` instead."""
-    nw = import_optional("narwhals")
+    import narwhals as nw
+
     name = format.columns.get("probs", "probs")
     if name not in frame.columns or any(column.startswith("p_") for column in frame.columns):
         return frame
@@ -255,7 +258,8 @@ def _cells(series: Any) -> list[Any]:
 
 def column_numbers(series: Any) -> Floats:
     """Return a column of numbers, NaN for null."""
-    nw = import_optional("narwhals")
+    import narwhals as nw
+
     if series.dtype.is_numeric():
         numbers: Floats = np.asarray(series.cast(nw.Float64).to_numpy(), np.float64)
         return numbers
@@ -277,7 +281,8 @@ def column_times(
     format: TableFormat,  # noqa: A002
 ) -> tuple[Floats, TimeKind]:
     """Return a column of times in seconds, and what they were."""
-    nw = import_optional("narwhals")
+    import narwhals as nw
+
     if series.dtype.is_numeric():
         return read_times(column_numbers(series), format.unit)
     if isinstance(series.dtype, (nw.Datetime, nw.Date, nw.Duration)):
@@ -300,7 +305,8 @@ def _zone(series: Any) -> tzinfo | None:
 
 def factorize_column(series: Any) -> Factorized:
     """Return a column as codes of its distinct values."""
-    nw = import_optional("narwhals")
+    import narwhals as nw
+
     native, kind = series.to_native(), series.implementation
     if series.dtype == nw.String and not series.null_count():
         if kind.is_polars():
@@ -320,7 +326,8 @@ def factorize_column(series: Any) -> Factorized:
 
 def _factorize_polars(text: pl.Series) -> Factorized:
     """Return a column of text as codes; by its runs, where these are long."""
-    polars = import_optional("polars")
+    import polars
+
     starts = text.ne_missing(text.shift()).arg_true().to_numpy()
     if 4 * len(starts) < len(text):
         codes, cells = _factorize_polars(text.gather(starts))

@@ -15,7 +15,6 @@ import numpy as np
 
 from ..errors import ArgumentError, Remedy, RowError
 from ..support.arrays import MIN_STEPS
-from ..support.imports import import_optional
 from ..support.types import Array, Floats, Ints
 from .columns import COLUMNS
 from .frames import factorize_column
@@ -37,7 +36,7 @@ CLOCK_CHANGE = 3600.0
 """So far back, in seconds, clocks are set in autumn."""
 
 
-def order_of(rows: Rows, last: Floats | None = None) -> tuple[Ints, Floats]:
+def order_of(rows: Rows, last: Floats | None = None) -> tuple[Ints, Floats, Ints]:
     """Return the order of rows, as `Rows.grouped`; an error names columns that may have streams."""
     try:
         return rows.grouped(last)
@@ -59,7 +58,7 @@ def order_of(rows: Rows, last: Floats | None = None) -> tuple[Ints, Floats]:
 
 def warn_of_odd_rows(rows: Rows) -> None:
     """Warn of rows that are likely not what was meant; their times must be in order."""
-    order, steps = order_of(rows)
+    order, steps, _ = order_of(rows)
     notices = [interleaved(rows, order) or _repeated(rows, order, steps), _doubled_hour(rows)]
     notices += [alike(rows.streams, "streams"), alike(rows.classes, "classes")]
     for notice in notices:
@@ -69,7 +68,10 @@ def warn_of_odd_rows(rows: Rows) -> None:
 def warn_of(notice: ArgumentError | None) -> None:
     """Warn, if there is something to say, at the line that called the package."""
     if notice is not None:
-        warn_caller(OddRowsWarning(notice))
+        level, frame, inner = 1, sys._getframe(), ("classfilter.", "contextlib")
+        while frame.f_back and str(frame.f_globals.get("__name__")).startswith(inner):
+            level, frame = level + 1, frame.f_back
+        warnings.warn(OddRowsWarning(notice), stacklevel=level)
 
 
 def interleaved(rows: Rows, order: Ints | None = None) -> ArgumentError | None:
@@ -96,10 +98,11 @@ def _repeated(rows: Rows, order: Ints, steps: Floats) -> ArgumentError | None:
     """Return what to say of rows that stand twice: the stream, time, source and numbers."""
     ties = np.flatnonzero(np.append(steps[1:] == 0, False) | (steps == 0)) if len(rows) else order
     own = order[ties]
-    own = own[rows.observed()[own] & ~rows.one_hot[own]]  # a class may well come twice
+    probs = rows.probs[own]
+    counts = ~(np.isnan(probs).all(axis=1) | rows.one_hot[own])  # a class may well come twice
+    own, probs = own[counts], np.nan_to_num(probs[counts], nan=-1)
     if len(own) < 2:
         return None
-    probs = np.nan_to_num(rows.probs[own], nan=-1)
     numbers = np.column_stack([rows.stream[own], rows.time[own], rows.source[own], probs])
     twice = len(own) - len(np.unique(numbers, axis=0))
     if not twice:
@@ -181,7 +184,8 @@ def _candidates(rows: Rows, apart: bool = False) -> list[str]:
     """
     if rows.layout is None or "stream" in rows.layout.columns:
         return []
-    nw = import_optional("narwhals")
+    import narwhals as nw
+
     found = []
     for here, column in rows.layout.columns.items():
         known = here in COLUMNS or here in ("class", "labels") or here[:2] in ("p_", "f_", "y_")
@@ -279,9 +283,12 @@ class TimeScale:
 
     def warn(self) -> None:
         """Warn of what seems to be wrong, at the line that called the package."""
-        about = self.finding()
-        if about is not None:
-            warn_caller(OddRowsWarning(about))
+        warn_of(self.finding())
+
+    def warn_of(self, rows: Rows) -> None:
+        """Look at the times of rows, and warn."""
+        self.see(rows.time, rows.stream, rows.time_kind.is_number)
+        self.warn()
 
     def _magnitude(self) -> ArgumentError | None:
         if self._first_large is None:
@@ -341,11 +348,3 @@ def first_step(time: Floats, stream: Ints) -> float | None:
         if count >= len(time):
             return None
         count *= 10
-
-
-def warn_caller(warning: Warning) -> None:
-    """Warn at the line that called the package."""
-    level, frame, inner = 1, sys._getframe(), ("classfilter.", "contextlib")
-    while frame.f_back and str(frame.f_globals.get("__name__")).startswith(inner):
-        level, frame = level + 1, frame.f_back
-    warnings.warn(warning, stacklevel=level)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -25,13 +26,14 @@ from .frames import (
     factorize_column,
     index_columns,
     labels_of_columns,
+    result_columns,
     scores_of_columns,
     with_columns_of_lists,
 )
 from .heads import Heads, heads_of
 from .notices import TimeScale, alike, warn_of, warn_of_odd_rows
 from .predictions import as_labels, as_probabilities, check_scores, predictions, truth_of_heads
-from .rows import Rows, factorize_sources, grouped, source_codes
+from .rows import Rows, factorize_sources, source_codes
 from .times import common_kind, read_times
 
 
@@ -189,6 +191,37 @@ def as_rows(data: Any) -> Rows:
     return data if isinstance(data, Rows) else rows(data)
 
 
+@contextmanager
+def rows_for(data: Any, heads: Heads, filter: Any, results: bool = True) -> Iterator[Rows]:  # noqa: A002
+    """Give data as rows for a filter: a table is read by its classes, Rows are as they are.
+
+    With `results`, they have a table to which results can be added. Errors name the file. Once the
+    rows went through without an error, it warns of what is odd about them.
+    """
+    if not is_read(data):
+        with table_of(data) as table:
+            read = read_rows(table, TableFormat(heads))
+            if results:
+                result_columns(read.frame.columns, read.heads)
+            yield read
+            TimeScale(filter=filter).warn_of(read)
+            warn_of_odd_rows(read)
+        return
+    read = as_rows(data)
+    if read.heads.noun != heads.noun:
+        problem = f"has {read.heads.noun} that {read.heads.relation}"
+        rule = f"the {heads.noun} of the filter {heads.relation}"
+        remedy = "" if heads.is_exclusive else 'read them with scores="independent"'
+        raise ArgumentError("rows", list(read.classes), problem, rule, remedy)
+    if results:
+        if read.frame is None:
+            read = replace(read, frame=as_frame(read.to_table()))
+        result_columns(read.frame.columns, read.heads)
+    yield read
+    # What is odd about rows, and the unit of their times, was said when they were read.
+    TimeScale("s", filter).warn_of(read)
+
+
 def rows_of_table(df: Any, form: TableFormat) -> Rows:
     """Return all of a dataframe of a format, checked, with its true classes."""
     table = read_rows(df, form)
@@ -201,9 +234,7 @@ def rows_of_table(df: Any, form: TableFormat) -> Rows:
         )
     table = with_truth(table)
     warn_of_odd_rows(table)
-    scale = TimeScale(form.unit)
-    scale.see(table.time, numbers=table.time_kind.is_number)
-    scale.warn()
+    TimeScale(form.unit).warn_of(table)
     return table
 
 
@@ -315,19 +346,18 @@ def _of_arrays(
     if sort:  # rows of equal time keep their order
         order = np.argsort(t, kind="stable")
         columns = {name: None if x is None else x[order] for name, x in columns.items()}
-    grouped(columns["time"], columns["stream"], kind=kind)
-    for notice in (alike(streams.categories, "streams"), alike(heads.shown, "classes")):
-        warn_of(notice)
-    scale = TimeScale(unit)
-    scale.see(t, numbers=kind.is_number)
-    scale.warn()
     for column in columns.values():
         if column is not None:
             column.flags.writeable = False
-    return Rows(
+    read = Rows(
         **columns, streams=tuple(streams.categories), sources=tuple(sources), heads=heads,
         time_kind=kind, unit=unit,
     )  # fmt: skip
+    read.grouped()
+    for notice in (alike(read.streams, "streams"), alike(heads.shown, "classes")):
+        warn_of(notice)
+    TimeScale(unit).warn_of(read)
+    return read
 
 
 def _as_probabilities(probs: Any, scores: str, heads: Heads) -> Any:

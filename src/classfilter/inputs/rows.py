@@ -26,33 +26,25 @@ LONGEST_STEP = 1e30
 NUMBERS = TimeKind()
 
 
-def grouped(
-    time: Floats,
-    stream: Ints,
-    sort: bool = False,
-    last: Floats | None = None,
-    kind: TimeKind = NUMBERS,
-) -> tuple[Ints, Floats]:
-    """Return the rows grouped by stream, in order of time, and their time since the row before.
+def grouped(time: Floats, stream: Ints, sort: bool = False) -> tuple[Ints, Floats, Ints]:
+    """Return rows grouped by stream, in order of time: their order, their steps, where each begins.
 
-    `last` is the time of each stream's row before the first one here, NaN where there is none.
-    `kind` is what the times were, as errors show them.
+    The step of a row is its time since the row before, 0 for the first one of a stream.
     """
-    order: Ints = np.lexsort((time, stream)) if sort else stable_argsort(stream)
-    t, which = time[order], stream[order]
-    before = np.concatenate([t[:1], t[:-1]])
-    first = np.flatnonzero(np.diff(which, prepend=-1))
-    before[first] = t[first]
-    if last is not None:
-        known = first[~np.isnan(last[which[first]])]
-        before[known] = last[which[known]]
+    if sort:
+        order: Ints = np.lexsort((time, stream))
+    elif np.all(stream[1:] >= stream[:-1]):
+        order = np.arange(len(stream))
+    else:
+        order = stable_argsort(stream)
+    t, which, steps = time[order], stream[order], np.zeros(len(time))
     with np.errstate(over="ignore"):
-        dt: Floats = t - before
-    wrong = (dt < 0) | (dt > LONGEST_STEP)
-    if np.any(wrong):
-        at = min(np.flatnonzero(wrong), key=lambda i: order[i])
-        raise _order_error(float(t[at]), float(before[at]), int(order[at]), kind)
-    return order, dt
+        np.subtract(t[1:], t[:-1], out=steps[1:])
+    begins = np.ones(len(which), bool)
+    np.not_equal(which[1:], which[:-1], out=begins[1:])
+    first = np.flatnonzero(begins)
+    steps[first] = 0.0
+    return order, steps, first
 
 
 def _order_error(time: float, before: float, row: int, kind: TimeKind) -> RowError:
@@ -72,11 +64,6 @@ def _order_error(time: float, before: float, row: int, kind: TimeKind) -> RowErr
         row=row,
         hints=hints,
     )
-
-
-def group_starts(stream: Ints) -> Ints:
-    """Return the rows, grouped by stream, where a new stream starts; not the first."""
-    return np.flatnonzero(np.diff(stream)) + 1
 
 
 def usual_step(time: Floats, stream: Ints, source: Ints) -> float:
@@ -190,7 +177,7 @@ class Rows:
 
     def by_stream(self) -> dict[Any, Rows]:
         """Return the rows of each stream, in order of time, by its name."""
-        order, _ = self.grouped()
+        order, _, _ = self.grouped()
         counts = np.bincount(self.stream, minlength=len(self.streams))
         parts = np.split(order, np.cumsum(counts)[:-1])
         return {
@@ -198,17 +185,39 @@ class Rows:
             for name, part in zip(self.streams, parts, strict=False)
         }
 
-    def grouped(self, last: Floats | None = None) -> tuple[Ints, Floats]:
-        """Return the order of the rows by stream and time, and the steps in this order.
+    @cached_property
+    def _in_order(self) -> tuple[Ints, Floats, Ints]:
+        return grouped(self.time, self.stream, self.sort)
 
-        `last` is the time of each stream's row before the first one here, NaN where there is none.
+    def grouped(self, last: Floats | None = None) -> tuple[Ints, Floats, Ints]:
+        """Return the order of the rows by stream and time, their steps, and where streams begin.
+
+        Both the steps and the places of the streams' first rows are in this order. `last` is the
+        time of each stream's row before the first one here, NaN where there is none. A time that
+        goes back is an error.
         """
-        return grouped(self.time, self.stream, self.sort, last, self.time_kind)
+        order, steps, first = self._in_order
+        if last is not None:
+            before = last[self.stream[order[first]]]
+            known = ~np.isnan(before)
+            if known.any():
+                steps = steps.copy()
+                with np.errstate(over="ignore"):
+                    steps[first[known]] = self.time[order[first[known]]] - before[known]
+        if len(steps) and not (steps.min() >= 0 and steps.max() <= LONGEST_STEP):
+            wrong = np.flatnonzero((steps < 0) | (steps > LONGEST_STEP))
+            at = wrong[order[wrong].argmin()]
+            row = int(order[at])
+            before = self.time[order[at - 1]]
+            if last is not None and np.any(first == at):
+                before = last[self.stream[row]]
+            raise _order_error(float(self.time[row]), float(before), row, self.time_kind)
+        return order, steps, first
 
     @cached_property
     def dt(self) -> Floats:
         """The time since the row before of the same stream, (T,); 0 for its first row."""
-        order, steps = self.grouped()
+        order, steps, _ = self.grouped()
         dt = np.empty(len(self))
         dt[order] = steps
         return dt

@@ -39,7 +39,6 @@ from ..inputs import (
     Heads,
     Rows,
     TimeKind,
-    group_starts,
     grouped,
     heads_of,
     named_classes,
@@ -86,8 +85,8 @@ def streams_of(n: int, groups: ArrayLike | None, times: ArrayLike | None) -> Row
             time, kind = read_times(_column("times", times, n))
         except RowError as error:
             raise error.replaced(argument="times") from None
-    order, _ = grouped(time, codes, sort=True)
-    rows = np.split(order, group_starts(codes[order]))
+    order, _, first = grouped(time, codes, sort=True)
+    rows = np.split(order, first[1:])
     if times is None:
         for part in rows:
             time[part] = np.arange(len(part))

@@ -80,20 +80,6 @@ def is_missing(cell: Any) -> bool:
         return False
 
 
-def class_order(filter: Any, classes: tuple[str, ...]) -> Ints:  # noqa: A002
-    """Return the column of each class of the filter."""
-    names = tuple(str(name) for name in filter.classes)
-    if set(names) == set(classes):
-        places = {name: place for place, name in enumerate(classes)}
-        return np.array([places[name] for name in names], dtype=np.intp)
-    if filter.classes == tuple(range(len(classes))):
-        return np.arange(len(classes), dtype=np.intp)
-    raise ValueError(
-        f"the data has the classes {list(classes)}, but the filter has {list(filter.classes)}; "
-        "make the filter with the same names"
-    )
-
-
 def check_dtype(dtype: DTypeLike) -> np.dtype[Any]:
     """Return a dtype if it is float64 or float32."""
     rule = "it must be float64 or float32"
