@@ -105,7 +105,8 @@ def test_errors_name_the_row_of_the_table(kind: str, cells: Any, message: str) -
             TypeError,
             r"polars\..*LazyFrame; give a dataframe of pandas, Polars or PyArrow .*collect",
         ),
-        (lambda: cf.rows([1, 2]), TypeError, r"the table is a builtins\.int"),
+        (lambda: cf.rows([1, 2]), ValueError, "data has 1 as part 0; each part is one stream: a "),
+        (lambda: cf.rows(1), TypeError, r"the table is a builtins\.int; give a dataframe"),
         (
             lambda: cf.write_table("day.csv", "day.parquet"),
             TypeError,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from datetime import datetime
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -279,6 +280,57 @@ def test_scores_of_arrays() -> None:
     np.testing.assert_allclose(percent.probs, [VALID] * 3)
     named = pd.DataFrame(numbers, columns=CLASSES)[["sleep", "walk", "sit"]]
     assert three(probs=named, scores="logits").probs.tolist() == logits.probs.tolist()
+
+
+@pytest.mark.parametrize("by_table", [False, True])
+def test_scores_of_labels(by_table: bool) -> None:
+    """Logits by a sigmoid, percentages by a division; a missing score stays missing."""
+    scores = np.array([[0.2, 0.9], [0.5, NAN], [0.75, 0.1]])
+
+    def read(numbers: Any, kind: str) -> cf.Rows:
+        if not by_table:
+            return cf.rows(time=range(3), probs=numbers, classes=["robin", "wren"], scores=kind)
+        cells = {"time": range(3), "p_robin": numbers[:, 0], "p_wren": numbers[:, 1]}
+        return cf.rows(pd.DataFrame(cells), scores=kind)
+
+    with np.errstate(divide="ignore"):
+        logits = read(np.log(scores / (1 - scores)), "independent-logits")
+    percent = read(scores * 100, "independent-percent")
+    for rows in (logits, percent):
+        np.testing.assert_allclose(rows.probs, scores, rtol=1e-15)
+        assert rows.heads == read(scores, "independent").heads
+    hint = '; scores="independent-percent" and ' if by_table else ""
+    with pytest.raises(cf.RowError, match=f"'robin', is 20.0; it must lie in .*{hint}"):
+        read(scores * 100, "independent")
+
+
+@pytest.mark.parametrize("kind", ["polars", "pandas", "pyarrow"])
+@pytest.mark.parametrize(
+    ("names", "streams"),
+    [([7, 8, 7], (7, 8)), ([7, "x", 7], ("7", "x")), (["007", "8", "8"], ("007", "8"))],
+)
+def test_names_of_streams_in_a_table(names: Any, streams: Any, kind: str) -> None:
+    """Whole numbers stay numbers where all are; else they are text."""
+    rows = three(time=[0, 0, 5], stream=names)
+    assert cf.rows(rows.to_table(kind)).streams == streams
+    filtered = cf.filter_table(rows, cf.DirichletFilter(CLASSES))
+    assert tuple(dict.fromkeys(filtered["stream"].to_list())) == streams
+
+
+@pytest.mark.parametrize("sort", [False, True])
+def test_order_is_found_once(sort: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Filtering, and the warnings of odd rows, share the order of the rows."""
+    module = import_module("classfilter.inputs.rows")
+    found, grouped = [], module.grouped
+    monkeypatch.setattr(module, "grouped", lambda *args: found.append(args) or grouped(*args))
+    table = three(time=[0, 0, 5], stream=["a", "b", "a"]).to_table()
+    for call in (
+        lambda: cf.filter_table(cf.rows(table, sort=sort), cf.DirichletFilter(CLASSES)),
+        lambda: cf.filter_table(table, cf.DirichletFilter(CLASSES)),
+    ):
+        found.clear()
+        call()
+        assert len(found) == 1
 
 
 def test_weights() -> None:

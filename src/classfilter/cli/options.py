@@ -444,6 +444,7 @@ _REMEDIES = {
     Remedy.TIME_FORMAT: 'say how they are written: --time-format "%d.%m.%Y %H:%M:%S"',
     Remedy.OR_SOURCES: "if it has the classifiers of one stream: --columns source=COLUMN",
     Remedy.IF_LOGITS: "if these are logits, give --scores logits",
+    Remedy.CONVERT_SCORES: "--scores independent-percent and independent-logits do it",
     Remedy.IF_PERCENT: "for percentages, give --scores percent",
     Remedy.PERCENT_SIGN: "leave out the sign %, and give --scores percent",
     Remedy.LOOK_LIKE_PERCENT: "these look like percentages: give --scores percent",

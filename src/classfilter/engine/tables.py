@@ -7,7 +7,6 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import chain as in_turn
-from itertools import compress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
@@ -18,13 +17,13 @@ from ..filters import Filter, check_lag
 from ..inputs import (
     TEXT,
     Heads,
-    Layout,
     Rows,
     TableFile,
     TableFormat,
     TableInput,
     TimeScale,
     as_frame,
+    as_numbers,
     file_suffix,
     interleaved,
     kind_of,
@@ -149,7 +148,7 @@ def filter_to(
         if not file.source.is_csv:
             return df, read_rows(df, form)
         pointed = file.with_points(df)
-        return pointed, read_rows(_with_numbers(pointed, file.layout), form)
+        return pointed, read_rows(as_numbers(pointed, file.layout.number_columns), form)
 
     def filtered() -> Iterator[tuple[Any, Array]]:
         nonlocal done, notice
@@ -166,7 +165,7 @@ def filter_to(
                     complete = push(rows)
                 except RowError as error:
                     row = done + (error.row or 0)
-                    raise error.replaced(row=row, line=file.line(row)) from None
+                    raise error.replaced(row=row, line=file.source.line(row)) from None
                 scale.see(rows.time, rows.stream, rows.time_kind.is_number)
                 notice = notice or interleaved(rows)
                 done += len(df)
@@ -302,17 +301,6 @@ def _batch(
     return push
 
 
-def _with_numbers(df: pl.DataFrame, layout: Layout) -> pl.DataFrame:
-    """Return text columns as numbers where a filter needs them; one that has other text stays."""
-    polars = import_optional("polars")
-    text = df.select(layout.number_columns)
-    # all columns in one call: each call of Polars takes long
-    numbers = text.select(polars.all().str.strip_chars().cast(polars.Float64, strict=False))
-    missing = zip(text.null_count().row(0), numbers.null_count().row(0), strict=True)
-    complete = [before == after for before, after in missing]
-    return df.with_columns(compress(numbers, complete))
-
-
 @names_keywords
 def filter_table(
     rows: Any,
@@ -425,7 +413,7 @@ def format_for(
 ) -> TableFormat:
     """Return the format of a table for a filter, which gives the classes."""
     chain = Chain.of(filter)
-    if scores == "independent" and chain.heads.is_exclusive:
+    if str(scores).startswith("independent") and chain.heads.is_exclusive:
         raise ArgumentError(
             "scores", scores, "is {}, but the classes of the filter exclude each other",
             remedy="give a MultiLabelFilter, or leave scores out",

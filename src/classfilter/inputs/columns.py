@@ -65,7 +65,7 @@ class TableFormat:
     columns : mapping of str to str
         The name of a column in the table, by its name here, where they differ.
     scores : str
-        What the numbers are: "probabilities", "logits", "percent" or "independent".
+        What the numbers are, one of `SCORES`.
     unit : str, optional
         What the numbers of time count: "s", "ms", "us" or "ns"; by default they stay as they are.
     """

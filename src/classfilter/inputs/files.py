@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import compress
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, cast
@@ -22,6 +23,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, cast
 from ..errors import ArgumentError, Remedy, RowError
 from ..support.atomic import atomic_write
 from ..support.imports import import_optional
+from ..support.types import is_number
 from .columns import Layout, TableFormat, columns_by_name_here, is_number_here
 from .frames import as_frame, classes_of_labels, to_polars
 from .heads import Heads
@@ -321,6 +323,20 @@ class TableInput:
         """Whether it has separated cells of text."""
         return self.suffix in TEXT
 
+    def line(self, row: int) -> int | None:
+        """Return the line, from 1, on which a row of a text file begins; None for other files."""
+        if self.suffix == ".parquet":
+            return None
+        record, quoted = -2 if self.is_csv else -1, False
+        with open_lines(self.path) as lines:
+            for number, text in enumerate(lines, 1):
+                blank = not text.strip() and (record == -2 or not self.is_csv)
+                record += not blank and not quoted
+                if record == row:
+                    return number
+                quoted ^= self.is_csv and text.count(b'"') % 2 == 1
+        return None
+
     def dialect(self, time: str) -> Dialect:
         """Return how a CSV file is written."""
         return find_dialect(self.path, self.name, self.separator, time, TEXT[self.suffix])
@@ -359,7 +375,7 @@ def read_table(
     """
     polars = import_optional("polars")
     source = path if isinstance(path, TableInput) else TableInput.of(path, separator)
-    with reading(source):
+    with reading(source), naming_lines(source):
         if source.is_csv:
             return _read_csv(source, columns_by_name_here(columns))
         with source.path.open("rb") as file:
@@ -386,13 +402,26 @@ def table_of(data: Any, columns: Mapping[str, str] | None = None) -> Iterator[An
 def naming_file(path: str | PathLike[str]) -> Iterator[None]:
     """Let errors about the content of a file name it."""
     try:
-        yield
+        with naming_lines(path):
+            yield
     except ArgumentError as error:
         raise error.replaced(file=str(path)) from error.__cause__
     except ValueError as error:
         if str(path) in str(error):
             raise
         raise ValueError(f"{path}: {error}") from error
+
+
+@contextmanager
+def naming_lines(source: TableInput | str | PathLike[str]) -> Iterator[None]:
+    """Let errors about a row of a file name its line."""
+    try:
+        yield
+    except RowError as error:
+        if error.row is None or error.line is not None:
+            raise
+        source = source if isinstance(source, TableInput) else TableInput.of(Path(source))
+        raise error.replaced(line=source.line(error.row)) from error.__cause__
 
 
 def _read_csv(source: TableInput, columns: Mapping[str, str]) -> pl.DataFrame:
@@ -418,11 +447,23 @@ def _read_csv(source: TableInput, columns: Mapping[str, str]) -> pl.DataFrame:
         others = used
     else:  # the columns of classes may have other names
         others = [name for name in df.columns if name not in texts]
-    if dialect.separator == "," or not has_decimal_commas(df.select(others)):
-        return df
-    df = read(decimal_comma=True)
-    mixed = [name for name in used if df.schema[name] == polars.String]
-    return DecimalMark(",").points(df, mixed) if mixed else df
+    if dialect.separator != "," and has_decimal_commas(df.select(others)):
+        df = read(decimal_comma=True)
+        mixed = [name for name in used if df.schema[name] == polars.String]
+        df = DecimalMark(",").points(df, mixed) if mixed else df
+    text = [name for name in used if df.schema[name] == polars.String]
+    return as_numbers(df, text) if text else df
+
+
+def as_numbers(df: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
+    """Return a table with columns of text as numbers; one that has other text stays."""
+    polars = import_optional("polars")
+    text = df.select(columns)
+    # all columns in one call: each call of Polars takes long
+    numbers = text.select(polars.all().str.strip_chars().cast(polars.Float64, strict=False))
+    missing = zip(text.null_count().row(0), numbers.null_count().row(0), strict=True)
+    complete = [before == after for before, after in missing]
+    return df.with_columns(compress(numbers, complete))
 
 
 def write_table(df: Any, path: str | Path) -> None:
@@ -499,8 +540,56 @@ def reading(source: TableInput) -> Iterator[None]:
         line = None if source.suffix == ".parquet" else first_line_not_utf8(source.path)
         if line is not None:
             raise not_utf8(source.name, "latin1", line) from error
+        broken = _broken_line(source)
+        if broken is not None:
+            raise ValueError(f"{source.name}, line {broken}") from error
         reason = str(error).partition("\n")[0]
         raise ValueError(f"{source.name} cannot be read as {source.suffix}: {reason}") from error
+
+
+def _broken_line(source: TableInput) -> str | None:
+    """Return the line of a text file that cannot be read, and what is wrong with it."""
+    with suppress(EOFError, OSError, zlib.error), open_lines(source.path) as lines:
+        if source.is_csv:
+            with io.TextIOWrapper(lines, "utf-8-sig", "replace", newline="") as text:
+                return _uneven_record(source, text)
+        if source.suffix != ".parquet":
+            return _odd_object(lines)
+    return None
+
+
+def _uneven_record(source: TableInput, text: io.TextIOWrapper) -> str | None:
+    """Return the first record of a CSV file with more cells than the header, or an open quote."""
+    cells, begins = 0, 1
+    records = csv.reader(text, delimiter=source.dialect("time").separator, strict=True)
+    try:
+        for record in records:
+            cells = cells or len(record)
+            if len(record) > cells:
+                return f"{begins}: it has {len(record)} cells, the header has {cells}"
+            begins = records.line_num + 1
+    except csv.Error as error:
+        return f"{begins}: {error}; look for a quote that does not end"
+    return None
+
+
+def _odd_object(lines: BinaryIO) -> str | None:
+    """Return the first line that is no JSON object, or has another type than those before."""
+    kinds: dict[str, str] = {}
+    for number, text in enumerate(lines, 1):
+        if not text.strip():
+            continue
+        try:
+            cells = json.loads(text)
+        except (ValueError, RecursionError) as error:
+            return f"{number}: it is not JSON: {getattr(error, 'msg', error)}"
+        if not isinstance(cells, dict):
+            return f"{number}: it is {json.dumps(cells)[:80]}, not an object: " + '{"time": ...}'
+        for key, cell in cells.items():
+            kind = "number" if is_number(cell) else type(cell).__name__
+            if cell is not None and kinds.setdefault(key, kind) != kind:
+                return f"{number}: {key} is {json.dumps(cell)}, but a {kinds[key]} in lines before"
+    return None
 
 
 def kind_of(suffix: str) -> tuple[str, str | None]:
@@ -658,8 +747,3 @@ class TableFile:
         if self._marks is None:
             return df
         return self._marks.points(df, self.layout.number_columns)
-
-    def line(self, row: int) -> int | None:
-        """Return the line of a row of a text file, from 1; None for other files."""
-        header = HEADER_LINES.get(self.source.suffix)
-        return None if header is None else header + row + 1

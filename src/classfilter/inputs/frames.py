@@ -43,10 +43,13 @@ def as_frame(df: Any) -> Any:
                 "the table is a DataFrame of Spark; use classfilter.spark: filter_frame, "
                 "smooth_frame, event_frame or tune_frame"
             ) from None
-        raise TypeError(
-            f"the table is a {type(df).__module__}.{type(df).__qualname__}; give a dataframe of "
-            "pandas, Polars or PyArrow (a lazy one needs collect() first)"
-        ) from None
+        kind, remedy = type(df), "give a dataframe of pandas, Polars or PyArrow (a lazy one needs "
+        remedy += "collect() first)"
+        if isinstance(df, (dict, list, tuple)):
+            remedy = "several streams are read by classfilter.rows(...) first"
+        elif isinstance(df, np.ndarray):
+            remedy = "arrays are read by classfilter.rows(time=..., probs=..., classes=...) first"
+        raise TypeError(f"the table is a {kind.__module__}.{kind.__qualname__}; {remedy}") from None
 
 
 def result_columns(columns: list[str], heads: Heads) -> list[str]:
@@ -75,11 +78,14 @@ def new_table(
     if kind not in FRAMES:
         raise ValueError(f"kind is {kind!r}; it must be one of {', '.join(FRAMES)}")
     nw, library = import_optional("narwhals"), import_optional(kind)
+    whole = {name for name, cells in columns.items() if getattr(cells, "dtype", None) == np.int64}
     if kind == "pandas":  # before version 3, None in a column that must be text becomes 'None'
-        cells = {n: c if n in text else np.asarray(c, np.float64) for n, c in columns.items()}
+        as_they_are = {*text, *whole}
+        cells = {n: c if n in as_they_are else np.asarray(c, float) for n, c in columns.items()}
         table = library.DataFrame(cells)
     else:
-        schema = {name: nw.String if name in text else nw.Float64 for name in columns}
+        numbers = {name: nw.Int64 if name in whole else nw.Float64 for name in columns}
+        schema = {name: nw.String if name in text else numbers[name] for name in columns}
         table = nw.from_dict(columns, schema, backend=kind).to_native()
     if time_kind.is_number:
         return table
@@ -174,12 +180,12 @@ def scores_of_columns(
     Where a row has none of them, its label counts, if there is one.
     """
     scores = np.stack([column_numbers(columns[f"p_{name}"]) for name in heads.shown], axis=1)
-    probs = as_probabilities(scores, format.scores, heads)
-    if format.scores != "logits":
-        try:
+    try:
+        probs = as_probabilities(scores, format.scores, heads)
+        if not format.scores.endswith("logits"):
             check_heads(probs, heads)
-        except RowError as error:
-            raise _with_hints(error, scores[error.row], format, layout) from None
+    except RowError as error:
+        raise _with_hints(error, scores[error.row], format, layout) from None
     one_hot = np.zeros(len(probs), bool)
     if in_any_letters("prediction", columns) is None or not heads.is_exclusive:
         return Predictions(probs, one_hot)
@@ -203,7 +209,9 @@ def _with_hints(
 ) -> RowError:
     """Return the error with what may be behind an invalid row."""
     total = row.sum()
-    if np.isnan(total) or not layout.heads.is_exclusive:
+    if not layout.heads.is_exclusive and format.scores in ("probabilities", "independent"):
+        return error.replaced(hints=(Remedy.CONVERT_SCORES,))
+    if np.isnan(total) or not layout.heads.is_exclusive or format.scores == "logits":
         return error
     if format.scores == "probabilities" and row.min() < 0:
         return error.replaced(remedy=Remedy.IF_LOGITS)
@@ -272,8 +280,17 @@ def column_numbers(series: Any) -> Floats:
         percent = isinstance(cell, str) and cell.rstrip().endswith("%")
         remedy = Remedy.PERCENT_SIGN if percent else ""
         remedy = Remedy.BOOLEAN if isinstance(cell, bool) else remedy
+        if isinstance(cell, str) and _is_number(cell):
+            remedy = "the column is text: convert it to numbers"
         raise RowError(f"column {series.name}", cell, rule=rule, remedy=remedy, row=row)
     return np.array(cells, dtype=np.float64)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return math.isfinite(float(text.replace(",", ".")))
+    except ValueError:
+        return False
 
 
 def column_times(

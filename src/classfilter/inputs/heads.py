@@ -261,7 +261,7 @@ def heads_of(classes: Classes | Mapping[Any, Classes | None] | None, scores: str
     """
     if isinstance(classes, Mapping):
         return Heads.of_classes(classes)
-    kind = LABELS if scores == "independent" else EXCLUSIVE
+    kind = LABELS if scores.startswith("independent") else EXCLUSIVE
     return kind if classes is None else kind.like(text_names(classes, kind.fewest))
 
 

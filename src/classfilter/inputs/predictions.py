@@ -165,7 +165,15 @@ def _without_none(cells: Any) -> Any:
     ]
 
 
-SCORES = ("probabilities", "logits", "percent", "independent")
+INDEPENDENT = "independent"
+SCORES = (
+    "probabilities",
+    "logits",
+    "percent",
+    INDEPENDENT,
+    f"{INDEPENDENT}-logits",
+    f"{INDEPENDENT}-percent",
+)
 """How the numbers of a table may be meant."""
 
 
@@ -250,7 +258,7 @@ def as_probabilities(numbers: Floats, kind: str, heads: Heads) -> Floats:
 
     Those of labels are checked; for other heads, see `check_heads`.
     """
-    parts = []
+    parts, kind = [], kind.removeprefix(f"{INDEPENDENT}-")
     for columns, labels in heads.groups:
         part = numbers[:, columns]
         if labels:

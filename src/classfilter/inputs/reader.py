@@ -94,10 +94,12 @@ def rows(
         Which rows of `probs` are classes without confidence; by default those given as classes.
     columns : mapping of str to str, optional
         The names of columns in the table, where they differ: ``{"time": "ts", "p_walk": "walk"}``.
-    scores : {"probabilities", "logits", "percent", "independent"}
-        What the numbers of `probs`, or of ``p_<class>`` and ``confidence``, are. Independent scores
-        are those of labels that may be true at once: each lies in [0, 1], and one label is enough.
-        Columns ``y_<label>`` say where a label is true: 1, 0, or empty.
+    scores : str, default "probabilities"
+        What the numbers of `probs`, or of ``p_<class>`` and ``confidence``, are: also ``"logits"``
+        or ``"percent"``. ``"independent"`` scores are those of labels that may be true at once:
+        each lies in [0, 1], and one label is enough. ``"independent-logits"`` are converted by a
+        sigmoid, ``"independent-percent"`` by a division by 100. Columns ``y_<label>`` say where a
+        label is true: 1, 0, or empty.
     unit : {"s", "ms", "us", "ns"}, optional
         The unit of the numbers of time, which are then converted to seconds. By default they stay
         as they are, with a warning if they look like milliseconds.
@@ -161,6 +163,13 @@ def rows(
         isinstance(data, Mapping) and not hasattr(data, "columns")
     ):
         streams = data if isinstance(data, Mapping) else dict(enumerate(data))
+        for key, part in streams.items():
+            if part is None or isinstance(part, (int, float, list)):
+                rule = "each part is one stream: a dataframe, a path or Rows"
+                remedy = "name arrays: rows(time=..., probs=..., classes=...)"
+                raise ArgumentError(
+                    "data", part, f"has {repr(part)[:40]} as part {key!r}", rule, remedy
+                )
         parts = {name: rows(part, classes=classes, **read) for name, part in streams.items()}
         return joined(parts, named=isinstance(data, Mapping))
     with table_of(data, columns) as table:
@@ -188,6 +197,8 @@ def is_read(data: Any) -> bool:
 
 def as_rows(data: Any) -> Rows:
     """Return data as Rows: it is read, if it is not yet."""
+    if data is None:
+        raise ArgumentError("rows", None, remedy="give a dataframe, a path or Rows")
     return data if isinstance(data, Rows) else rows(data)
 
 
@@ -362,7 +373,7 @@ def _of_arrays(
 
 def _as_probabilities(probs: Any, scores: str, heads: Heads) -> Any:
     """Return logits or percentages (T, C) as probabilities; anything else as it is."""
-    if scores not in ("logits", "percent") or as_labels(probs) is not None:
+    if not scores.endswith(("logits", "percent")) or as_labels(probs) is not None:
         return probs
     numbers = np.asarray(in_order(probs, heads.shown), np.float64)
     return as_probabilities(numbers, scores, heads)

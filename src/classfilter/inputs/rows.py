@@ -302,7 +302,11 @@ class Rows:
         """
         columns: dict[str, Any] = {"time": self.time}
         if self.streams not in ((), (None,)):
-            columns["stream"] = [self.streams[i] for i in self.stream.tolist()]
+            names = np.array(self.streams, object)[self.stream]
+            if all(type(name) is int and abs(name) < 1 << 63 for name in self.streams):
+                columns["stream"] = names.astype(np.int64)
+            else:
+                columns["stream"] = [str(name) for name in names]
         columns["source"] = [self.sources[i] for i in self.source.tolist()]
         columns |= self._truth()
         if self.one_hot.any():
@@ -313,7 +317,7 @@ class Rows:
             ]
         for name, p in zip(self.classes, self.probs.T, strict=True):
             columns[f"p_{name}"] = np.where(self.one_hot, np.nan, p)
-        text = TEXT + tuple(name for name in columns if isinstance(columns[name], list))
+        text = tuple(name for name in columns if isinstance(columns[name], list))
         return new_table(columns, kind, text, self.time_kind)
 
     def _truth(self) -> dict[str, Any]:
@@ -330,10 +334,6 @@ class Rows:
                 else [classes[k] if k >= 0 else None for k in y.tolist()]
             )
         return columns
-
-
-TEXT = ("stream", "source", "label", "prediction")
-"""The columns of text."""
 
 
 def _renumbered(codes: Ints, names: tuple[Any, ...]) -> tuple[Ints, tuple[Any, ...]]:
