@@ -317,6 +317,15 @@ def test_names_of_streams_in_a_table(names: Any, streams: Any, kind: str) -> Non
     assert tuple(dict.fromkeys(filtered["stream"].to_list())) == streams
 
 
+def test_rows_go_on_after_those_of_a_call_before() -> None:
+    """`last` counts as the row before the first one of its stream, also in the error."""
+    rows = three(time=[7, 6, 8], stream=["a", "b", "b"])
+    assert rows.grouped(np.array([5.0, NAN]))[1].tolist() == [2, 0, 2]
+    assert rows.grouped()[1].tolist() == [0, 0, 2]
+    with pytest.raises(cf.RowError, match=r"^time in row 1 is 6.0, before 9.0, that of the row"):
+        rows.grouped(np.array([NAN, 9.0]))
+
+
 @pytest.mark.parametrize("sort", [False, True])
 def test_order_is_found_once(sort: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """Filtering, and the warnings of odd rows, share the order of the rows."""
