@@ -31,10 +31,10 @@ from ..inputs import (
     read_rows,
     reading,
     result_columns,
+    rows_to_filter,
     sink,
     warn_of,
 )
-from ..inputs import rows_for as rows_for_filter
 from ..pipeline import Chain, Channels
 from ..support.atomic import atomic_write, check_not_input, syncing
 from ..support.imports import import_optional
@@ -400,7 +400,7 @@ def smooth_table(
 @contextmanager
 def rows_for(data: Any, chain: Chain, results: bool = True) -> Iterator[Rows]:
     """Give data as rows that a chain takes, with a table to which `results` can be added."""
-    with rows_for_filter(data, chain.heads, chain._fresh, results) as rows:
+    with rows_to_filter(data, chain.heads, chain._fresh, results) as rows:
         yield rows
         warn_of_channels(chain, rows.sources if rows.time.size else ())
 

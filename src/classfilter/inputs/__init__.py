@@ -70,7 +70,7 @@ from .predictions import (
     softmax,
     truth_of_heads,
 )
-from .reader import as_rows, is_read, read_rows, rows, rows_for, rows_of_table
+from .reader import as_rows, is_read, read_rows, rows, rows_of_table, rows_to_filter
 from .rows import Rows, grouped, source_codes, usual_step
 from .times import (
     PER_SECOND,
@@ -153,8 +153,8 @@ __all__ = [
     "result_columns",
     "results_like",
     "rows",
-    "rows_for",
     "rows_of_table",
+    "rows_to_filter",
     "seconds",
     "sink",
     "softmax",

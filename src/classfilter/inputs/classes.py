@@ -37,9 +37,11 @@ def in_order(values: Any, classes: Sequence[Any], *, of_one_row: bool = False) -
             rows_given = max(map(len, cells))
             remedy = "give one row, or call run"
             raise RowError("probs", rows_given, "has {} rows", "it must have 1", remedy)
-        return np.array([_numbers(c, classes[i])[0] for i, c in enumerate(cells)])
+        return np.array([_named_numbers(c, classes[i])[0] for i, c in enumerate(cells)])
     try:
-        return np.stack([_numbers(columns[k], classes[i]) for i, k in enumerate(order)], axis=1)
+        return np.stack(
+            [_named_numbers(columns[k], classes[i]) for i, k in enumerate(order)], axis=1
+        )
     except ValueError as error:
         if isinstance(error, ArgumentError):
             raise
@@ -148,7 +150,7 @@ def _columns(values: Any) -> list[Any]:
     return list(values.get_columns())
 
 
-def _numbers(cells: Any, name: Any) -> Floats:
+def _named_numbers(cells: Any, name: Any) -> Floats:
     """Return a column of numbers, NaN where there is none."""
     try:
         _core.check_no_booleans(cells)  # NumPy takes one beside a number as a number

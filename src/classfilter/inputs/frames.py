@@ -280,13 +280,13 @@ def column_numbers(series: Any) -> Floats:
         percent = isinstance(cell, str) and cell.rstrip().endswith("%")
         remedy = Remedy.PERCENT_SIGN if percent else ""
         remedy = Remedy.BOOLEAN if isinstance(cell, bool) else remedy
-        if isinstance(cell, str) and _is_number(cell):
+        if isinstance(cell, str) and _reads_as_number(cell):
             remedy = "the column is text: convert it to numbers"
         raise RowError(f"column {series.name}", cell, rule=rule, remedy=remedy, row=row)
     return np.array(cells, dtype=np.float64)
 
 
-def _is_number(text: str) -> bool:
+def _reads_as_number(text: str) -> bool:
     try:
         return math.isfinite(float(text.replace(",", ".")))
     except ValueError:
@@ -360,7 +360,7 @@ def _factorize_polars(text: pl.Series) -> Factorized:
     return Factorized(place[numbers], text.gather(first[appeared]).to_list())
 
 
-def check_streams(stream: Factorized) -> Factorized:
+def named_streams(stream: Factorized) -> Factorized:
     """Return a column of streams, if each row names one."""
     for i, cell in enumerate(stream.categories):
         if cell is None or cell != cell:

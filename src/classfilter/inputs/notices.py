@@ -217,7 +217,7 @@ LARGEST_SECONDS = 1e11
 """Larger numbers are hardly UNIX seconds, which reach it in the year 5138; milliseconds did so in
 1973, and each further unit is a thousand times as large."""
 LARGER_UNITS = ("milliseconds", "microseconds", "nanoseconds")
-_REMEDIES = (Remedy.UNIT_MS, Remedy.UNIT_US, Remedy.UNIT_NS)
+_UNIT_REMEDIES = (Remedy.UNIT_MS, Remedy.UNIT_US, Remedy.UNIT_NS)
 ALONE = 10.0
 """So many half-lives later a thousandth of the past is left: each row stands alone."""
 STILL_STEPS, STILL_RANGES = 1e4, 10.0
@@ -303,7 +303,7 @@ class TimeScale:
             remedy = "give all times in one unit"
             return ArgumentError("time", value, problem, rule, remedy, row=row)
         hints = () if not self._step else (f"the {self._figures()}",)
-        return ArgumentError("time", value, problem, remedy=_REMEDIES[power], hints=hints)
+        return ArgumentError("time", value, problem, remedy=_UNIT_REMEDIES[power], hints=hints)
 
     def _figures(self) -> str:
         assert self._step is not None

@@ -18,7 +18,6 @@ from .columns import TableFormat, check_named, filtered_format, filtered_heads, 
 from .files import table_of
 from .frames import (
     as_frame,
-    check_streams,
     classes_of_labels,
     column_indices,
     column_numbers,
@@ -26,6 +25,7 @@ from .frames import (
     factorize_column,
     index_columns,
     labels_of_columns,
+    named_streams,
     result_columns,
     scores_of_columns,
     with_columns_of_lists,
@@ -171,7 +171,7 @@ def rows(
                     "data", part, f"has {repr(part)[:40]} as part {key!r}", rule, remedy
                 )
         parts = {name: rows(part, classes=classes, **read) for name, part in streams.items()}
-        return joined(parts, named=isinstance(data, Mapping))
+        return join_streams(parts, named=isinstance(data, Mapping))
     with table_of(data, columns) as table:
         there = list(as_frame(table).columns)
         form = TableFormat.of(classes, **read)
@@ -203,7 +203,7 @@ def as_rows(data: Any) -> Rows:
 
 
 @contextmanager
-def rows_for(data: Any, heads: Heads, filter: Any, results: bool = True) -> Iterator[Rows]:  # noqa: A002
+def rows_to_filter(data: Any, heads: Heads, filter: Any, results: bool = True) -> Iterator[Rows]:  # noqa: A002
     """Give data as rows for a filter: a table is read by its classes, Rows are as they are.
 
     With `results`, they have a table to which results can be added. Errors name the file. Once the
@@ -268,7 +268,7 @@ def read_rows(df: Any, format: TableFormat | None = None) -> Rows:  # noqa: A002
     if "source" in columns:
         source = factorize_sources(factorize_column(columns["source"]))
     if "stream" in columns:
-        stream = check_streams(factorize_column(columns["stream"]))
+        stream = named_streams(factorize_column(columns["stream"]))
     read = labels_of_columns if layout.labels else scores_of_columns
     outputs = read(columns, heads, format, layout)
     time, kind = column_times(columns["time"], format)
@@ -342,7 +342,7 @@ def _of_arrays(
     outputs = predictions(_as_probabilities(probs, scores, heads), heads, confidence)
     t, kind = read_times(time, unit, time_format)
     codes, sources = source_codes(source, t.size)
-    streams = _streams(stream, t.size)
+    streams = _stream_codes(stream, t.size)
     columns: dict[str, Any] = {
         "time": t,
         "stream": streams.codes,
@@ -384,11 +384,11 @@ def _truth(label: Any, heads: Heads) -> Ints:
     return class_indices(label, heads.shown) if heads.is_exclusive else truth_of_heads(label, heads)
 
 
-def _streams(stream: ArrayLike | None, count: int) -> Factorized:
+def _stream_codes(stream: ArrayLike | None, count: int) -> Factorized:
     if stream is None:
         return Factorized(np.zeros(count, np.intp), [None] if count else [])
     cells = stream.tolist() if isinstance(stream, np.ndarray) else list(np.asarray(stream, object))
-    return check_streams(factorize(cells))
+    return named_streams(factorize(cells))
 
 
 def _check_one_hot(one_hot: ArrayLike, probs: Floats) -> Bools:
@@ -411,7 +411,7 @@ def _of_windows(data: Any, classes: Classes | None, scores: str) -> Rows:
     return rows(time=time, probs=probs, classes=names, scores=scores)
 
 
-def joined(parts: Mapping[Any, Rows], named: bool = True) -> Rows:
+def join_streams(parts: Mapping[Any, Rows], named: bool = True) -> Rows:
     """Return the rows of several streams as one, all of the same classes.
 
     Where the parts are not `named`, they keep the names of their streams if these differ.

@@ -23,7 +23,7 @@ from .times import TimeKind, require_1d
 LONGEST_STEP = 1e30
 """The largest time between two rows that a filter takes."""
 
-NUMBERS = TimeKind()
+PLAIN_NUMBERS = TimeKind()
 
 
 def grouped(time: Floats, stream: Ints, sort: bool = False) -> tuple[Ints, Floats, Ints]:
@@ -123,7 +123,7 @@ class Rows:
     one_hot: Bools
     heads: Heads
     label: Ints | None = None
-    time_kind: TimeKind = NUMBERS
+    time_kind: TimeKind = PLAIN_NUMBERS
     sort: bool = False
     """Whether rows may come in any order of time."""
     unit: str | None = None
