@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -13,8 +12,8 @@ from numpy.typing import ArrayLike
 from ..errors import ArgumentError, Remedy, RowError
 from ..support.arrays import MIN_STEPS, median_step, stable_argsort
 from ..support.html import class_counts
-from ..support.types import Array, Bools, Floats, Ints, Weights
-from ..support.validation import Factorized, check_weight, factorize
+from ..support.types import Array, Bools, Floats, Ints
+from ..support.validation import Factorized, factorize
 from .columns import Layout
 from .frames import new_table
 from .heads import Heads
@@ -269,24 +268,6 @@ class Rows:
         """Return which rows (T,) are observations, of a source if given: not all is missing."""
         seen: Bools = np.asarray(~np.isnan(self.probs).all(axis=1))
         return seen if source is None else seen & self.of_source(source)
-
-    def weights(self, beta: Weights, default: float | None = None) -> Floats:
-        """Return each row's weight (T,), from that of its source.
-
-        A source that `beta` does not name has the weight `default`; without it, that is an error.
-        """
-        if not isinstance(beta, Mapping):
-            return np.full(len(self), check_weight("beta", beta))
-        known = {name: check_weight("beta", value, name) for name, value in beta.items()}
-        if default is not None:
-            check_weight("default", default)
-            known = dict.fromkeys(self.sources, float(default)) | known
-        for i, name in enumerate(self.sources):
-            if name not in known:
-                row = int((self.source == i).argmax())
-                problem, rule = "is {}, which has no weight", f"beta names {list(known)}"
-                raise RowError("source", name, problem, rule, "add it there", row)
-        return np.array([known[name] for name in self.sources], dtype=np.float64)[self.source]
 
     @property
     def factorized_sources(self) -> Factorized:
