@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 from datetime import datetime
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from numpy.typing import NDArray
 
 import classfilter as cf
 from classfilter import _core
+from classfilter.inputs import predicted
 from classfilter.tuning import count_changes
 from streams import Stream, options, streams
 
@@ -329,15 +329,14 @@ def test_rows_go_on_after_those_of_a_call_before() -> None:
 @pytest.mark.parametrize("sort", [False, True])
 def test_order_is_found_once(sort: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """Filtering, and the warnings of odd rows, share the order of the rows."""
-    module = import_module("classfilter.inputs.rows")
-    grouped, calls = module.grouped, 0
+    grouped, calls = predicted.grouped, 0
 
     def counted(*args: Any) -> Any:
         nonlocal calls
         calls += 1
         return grouped(*args)
 
-    monkeypatch.setattr(module, "grouped", counted)
+    monkeypatch.setattr(predicted, "grouped", counted)
     table = three(time=[0, 0, 5], stream=["a", "b", "a"]).to_table()
     for data in (lambda: cf.rows(table, sort=sort), lambda: table):
         calls = 0

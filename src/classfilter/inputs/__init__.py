@@ -51,7 +51,7 @@ from .notices import (
     order_of,
     warn_of,
 )
-from .predictions import (
+from .outputs import (
     DEFAULT_RELIABILITY,
     LABEL,
     SCORES,
@@ -70,8 +70,8 @@ from .predictions import (
     softmax,
     truth_of_heads,
 )
+from .predicted import Rows, grouped, source_codes, usual_step
 from .reader import as_rows, is_read, read_rows, rows, rows_of_table, rows_to_filter
-from .rows import Rows, grouped, source_codes, usual_step
 from .times import (
     PER_SECOND,
     REMEDY,

@@ -10,7 +10,7 @@ from ..errors import ArgumentError, Remedy
 from ..support.types import Classes
 from ..support.validation import is_missing, text_names
 from .heads import EXCLUSIVE, Heads, heads_of
-from .predictions import check_scores
+from .outputs import check_scores
 from .times import per_second
 
 COLUMNS = ("time", "stream", "source", "label", "prediction", "confidence", "probs")

@@ -18,7 +18,7 @@ from ..support.validation import Factorized, factorize
 from .classes import factorized_indices, table_label_indices
 from .columns import Layout, TableFormat, check_named, in_any_letters, label_classes
 from .heads import Heads
-from .predictions import Predictions, as_probabilities, check_heads, from_labels
+from .outputs import INDEPENDENT, SCORES, Predictions, as_probabilities, check_heads, from_labels
 from .times import TimeKind, first_text, named_zone, read_times
 
 if TYPE_CHECKING:
@@ -209,7 +209,7 @@ def _with_hints(
 ) -> RowError:
     """Return the error with what may be behind an invalid row."""
     total = row.sum()
-    if not layout.heads.is_exclusive and format.scores in ("probabilities", "independent"):
+    if not layout.heads.is_exclusive and format.scores in (SCORES[0], INDEPENDENT):
         return error.replaced(hints=(Remedy.CONVERT_SCORES,))
     if np.isnan(total) or not layout.heads.is_exclusive or format.scores == "logits":
         return error

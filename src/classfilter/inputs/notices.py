@@ -18,7 +18,7 @@ from ..support.arrays import MIN_STEPS
 from ..support.types import Array, Floats, Ints
 from .columns import COLUMNS
 from .frames import factorize_column
-from .rows import Rows
+from .predicted import Rows
 from .times import per_second
 
 REPEATED = 0.1

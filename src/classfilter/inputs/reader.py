@@ -32,8 +32,8 @@ from .frames import (
 )
 from .heads import Heads, heads_of
 from .notices import TimeScale, alike, warn_of, warn_of_odd_rows
-from .predictions import as_labels, as_probabilities, check_scores, predictions, truth_of_heads
-from .rows import Rows, factorize_sources, source_codes
+from .outputs import as_labels, as_probabilities, check_scores, predictions, truth_of_heads
+from .predicted import Rows, factorize_sources, source_codes
 from .times import common_kind, read_times
 
 
