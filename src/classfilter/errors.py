@@ -64,6 +64,7 @@ class Remedy(StrEnum):
     TIME_FORMAT = 'say how they are written: <time_format=|--time-format >"%d.%m.%Y %H:%M:%S"'
     OR_SOURCES = "if it has the classifiers of one stream: <column source>"
     IF_LOGITS = "<logits need classfilter.softmax; |>if these are logits, give <scores=logits>"
+    CONVERT_SCORES = "<scores=independent-percent> and <scores=independent-logits> do it"
     IF_PERCENT = "for percentages, give <scores=percent>"
     PERCENT_SIGN = "leave out the sign %, and give <scores=percent>"
     LOOK_LIKE_PERCENT = "these look like percentages: give <scores=percent>"

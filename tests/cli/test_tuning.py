@@ -146,7 +146,7 @@ def test_invalid_files(run: Run, command: str) -> None:
     for name, message in [
         ("timeless.csv", "timeless.csv: the table has no column time"),
         ("classless.csv", "two or more columns p_<class>"),
-        ("bad.csv", "bad.csv: time in row 6 is '3x.0'; give a number"),
+        ("bad.csv", "bad.csv: time in row 6 (line 8) is '3x.0'; give a number"),
         ("short.parquet", "short.parquet cannot be read as .parquet"),
         ("nowhere.csv", "nowhere.csv: No such file or directory"),
         ("week.txt", "week.txt ends in '.txt'; it must be one of .csv"),

@@ -57,7 +57,8 @@ def test_it_works_or_raises_and_changes_nothing(name: str, inner: str, tmp_path:
     wanted = {calls: after(calls, tmp_path) for calls in [(name,), (name, inner), (inner, name)]}
     rejected = 0
     for at in range(1, 400, 3):
-        tracker, worked = started(), []
+        tracker = started()
+        worked: list[bool] = []
 
         def handler(tracker: cf.Tracker = tracker, worked: list[bool] = worked) -> None:
             nonlocal rejected

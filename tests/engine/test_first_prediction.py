@@ -13,7 +13,7 @@ NAMES = ("fall", "walk", "sit")
 RULE = cf.EventRule("30s", pad=(5.0, 0.0))
 MISSING = [np.nan] * 3
 WALK = [0.05, 0.9, 0.05]
-FILTERS = {
+FILTERS: dict[str, Any] = {
     "sticky": cf.StickyFilter(NAMES, half_life=20.0),
     "dirichlet": cf.DirichletFilter(NAMES, half_life=20.0),
 }

@@ -36,7 +36,7 @@ from live_event_cases import (
 from saved_files import replace_parts
 
 # Some random rows stand twice, or have steps that do not fit the filter.
-pytestmark = pytest.mark.filterwarnings("ignore::classfilter.inputs.times.OddRowsWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::classfilter.inputs.OddRowsWarning")
 
 KINDS: dict[str, Any] = {
     "classes": random_live,

@@ -15,7 +15,7 @@ from stream_rules import StreamRules
 from tracker_rows import CLASSES, GOOD
 
 
-@pytest.mark.filterwarnings("ignore::classfilter.inputs.times.OddRowsWarning")
+@pytest.mark.filterwarnings("ignore::classfilter.inputs.OddRowsWarning")
 @pytest.mark.covering(1)
 @pytest.mark.parametrize("start", [0.0, 1.7e9, -1e12])
 @pytest.mark.parametrize("span", [1e-4, 3.3, 1e5])

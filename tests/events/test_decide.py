@@ -349,6 +349,9 @@ def test_events_of_labels_are_their_stretches() -> None:
     assert [e[1:4] for e in gaps][2:4] == [("sit", 5.0, 7.0), ("sit", 9.0, 10.0)]
     with pytest.raises(cf.ArgumentError, match="rows have no labels; give label="):
         cf.label_events([of_arrays()])
+    without = cf.rows(time=[0.0], source="net", probs=np.full((1, 3), 1 / 3), classes=CLASSES)
+    with pytest.raises(cf.ArgumentError, match="rows have no label in stream 'bob'; leave the"):
+        cf.label_events({"ann": rec, "bob": without})
 
 
 def test_without_a_cost_events_are_runs_of_the_most_probable_class() -> None:

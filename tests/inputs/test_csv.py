@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 import classfilter as cf
 from classfilter.inputs import TableFile
-from classfilter.inputs.csv import find_dialect
+from classfilter.inputs.files import find_dialect
 
 ROWS = [[0.0, "ann", 0.9, 0.1], [5.0, "ann", 0.25, 0.75], [7.5, "bob", 0.5, 0.5]]
 HEADER = ["time", "stream", "p_a", "p_b"]
@@ -124,7 +124,7 @@ def test_the_decimal_mark_is_that_of_all_parts(
     data = written(rows, ";", ",") + b"12;ann;0.5;0.5\n"
     with pytest.raises(cf.RowError, match=r"p_a in row 19 \(line 21\) is '0.5'; other numbers ha"):
         filtered(data, tmp_path)
-    with pytest.raises(cf.RowError, match=r"column p_a in row 19 is '0.5'; other numbers have de"):
+    with pytest.raises(cf.RowError, match=r"p_a in row 19 \(line 21\) is '0.5'; other numbers ha"):
         read(data, tmp_path)
     data = written(rows, ";") + b"12;ann;0,5;0,5\n"
     with pytest.raises(cf.RowError, match=r"is '0,5'; other numbers have decimal points: write"):

@@ -83,7 +83,7 @@ def test_errors_name_the_row_of_the_table(kind: str, cells: Any, message: str) -
         (
             lambda: filter_table(pl.DataFrame(columns()), cf.DirichletFilter(3)),
             ValueError,
-            r"the data has the classes \['walk', 'sit'\], but the filter has \[0, 1, 2\]",
+            r"the data has the classes \['walk', 'sit'\], but the filter has \['0', '1', '2'\]",
         ),
         (
             lambda: filter_table(pl.DataFrame(columns(f_sit=[0] * 3)), walk_sit(), beta=BETA),
@@ -105,7 +105,8 @@ def test_errors_name_the_row_of_the_table(kind: str, cells: Any, message: str) -
             TypeError,
             r"polars\..*LazyFrame; give a dataframe of pandas, Polars or PyArrow .*collect",
         ),
-        (lambda: cf.rows([1, 2]), TypeError, r"the table is a builtins\.int"),
+        (lambda: cf.rows([1, 2]), ValueError, "data has 1 as part 0; each part is one stream: a "),
+        (lambda: cf.rows(1), TypeError, r"the table is a builtins\.int; give a dataframe"),
         (
             lambda: cf.write_table("day.csv", "day.parquet"),
             TypeError,

@@ -188,7 +188,7 @@ def same_cells(a: list[Any], b: list[Any]) -> bool:
     return all(x == y or (pd.isna(x) and pd.isna(y)) for x, y in zip(a, b, strict=True))
 
 
-@pytest.mark.filterwarnings("ignore::classfilter.inputs.times.OddRowsWarning")
+@pytest.mark.filterwarnings("ignore::classfilter.inputs.OddRowsWarning")
 @pytest.mark.parametrize("kind", KINDS)
 @given(tables(), options())
 def test_streams_are_separate_and_rows_in_place(

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import classfilter as cf
-from classfilter.inputs import ndjson
+from classfilter.inputs import files
 
 F = cf.DirichletFilter(["a", "b"], half_life=60.0)
 
@@ -30,7 +30,7 @@ def filtered(path: Path) -> Any:
 def test_half_a_character_is_refused(
     half: str, compressed: bool, block: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ndjson, "_BLOCK", block)
+    monkeypatch.setattr(files, "_BLOCK", block)
     text = "\n".join([line("ann"), line("😀", 1), line("HALF", 2).replace("HALF", half), ""])
     path = tmp_path / ("day.ndjson.gz" if compressed else "day.ndjson")
     path.write_bytes(gzip.compress(text.encode()) if compressed else text.encode())

@@ -69,7 +69,7 @@ def test_errors_name_the_file(name: str, tmp_path: Path) -> None:
         CALLS[name](missing)
     broken.write_text("time,p_sit,p_walk,p_cycle,p_run\n0,0.7,0.1,0.1,0.1\n5,0.7,0.1,x,0.1\n")
     with pytest.raises(
-        cf.ArgumentError, match=r"broken.csv: column p_cycle in row 1 is 'x'"
+        cf.ArgumentError, match=r"broken.csv: column p_cycle in row 1 \(line 3\) is 'x'"
     ) as caught:
         CALLS[name](broken)
     assert caught.value.file == str(broken)

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 import classfilter as cf
 from classfilter import _core
+from classfilter.inputs import predicted
 from classfilter.tuning import count_changes
 from streams import Stream, options, streams
 
@@ -281,15 +282,66 @@ def test_scores_of_arrays() -> None:
     assert three(probs=named, scores="logits").probs.tolist() == logits.probs.tolist()
 
 
-def test_weights() -> None:
-    rows = three()
-    assert rows.weights({"weak": 0.25, "strong": 1, "other": 0}).tolist() == [0.25, 1.0, 0.25]
-    assert rows.weights({"weak": 0.25}, default=0.5).tolist() == [0.25, 0.5, 0.25]
-    assert rows.weights(0.75).tolist() == [0.75] * 3
-    single: dict[str, Any] = dict.fromkeys(rows.sources, np.float32(0.5))
-    assert rows.weights(single).dtype == np.float64
-    with pytest.raises(ValueError, match="default is 2"):
-        rows.weights({}, default=2)
+@pytest.mark.parametrize("by_table", [False, True])
+def test_scores_of_labels(by_table: bool) -> None:
+    """Logits by a sigmoid, percentages by a division; a missing score stays missing."""
+    scores = np.array([[0.2, 0.9], [0.5, NAN], [0.75, 0.1]])
+
+    def read(numbers: Any, kind: str) -> cf.Rows:
+        if not by_table:
+            return cf.rows(time=range(3), probs=numbers, classes=["robin", "wren"], scores=kind)
+        cells = {"time": range(3), "p_robin": numbers[:, 0], "p_wren": numbers[:, 1]}
+        return cf.rows(pd.DataFrame(cells), scores=kind)
+
+    with np.errstate(divide="ignore"):
+        logits = read(np.log(scores / (1 - scores)), "independent-logits")
+    percent = read(scores * 100, "independent-percent")
+    for rows in (logits, percent):
+        np.testing.assert_allclose(rows.probs, scores, rtol=1e-15)
+        assert rows.heads == read(scores, "independent").heads
+    hint = '; scores="independent-percent" and ' if by_table else ""
+    with pytest.raises(cf.RowError, match=f"'robin', is 20.0; it must lie in .*{hint}"):
+        read(scores * 100, "independent")
+
+
+@pytest.mark.parametrize("kind", ["polars", "pandas", "pyarrow"])
+@pytest.mark.parametrize(
+    ("names", "streams"),
+    [([7, 8, 7], (7, 8)), ([7, "x", 7], ("7", "x")), (["007", "8", "8"], ("007", "8"))],
+)
+def test_names_of_streams_in_a_table(names: Any, streams: Any, kind: str) -> None:
+    """Whole numbers stay numbers where all are; else they are text."""
+    rows = three(time=[0, 0, 5], stream=names)
+    assert cf.rows(rows.to_table(kind)).streams == streams
+    filtered = cf.filter_table(rows, cf.DirichletFilter(CLASSES))
+    assert tuple(dict.fromkeys(filtered["stream"].to_list())) == streams
+
+
+def test_rows_go_on_after_those_of_a_call_before() -> None:
+    """`last` counts as the row before the first one of its stream, also in the error."""
+    rows = three(time=[7, 6, 8], stream=["a", "b", "b"])
+    assert rows.grouped(np.array([5.0, NAN]))[1].tolist() == [2, 0, 2]
+    assert rows.grouped()[1].tolist() == [0, 0, 2]
+    with pytest.raises(cf.RowError, match=r"^time in row 1 is 6.0, before 9.0, that of the row"):
+        rows.grouped(np.array([NAN, 9.0]))
+
+
+@pytest.mark.parametrize("sort", [False, True])
+def test_order_is_found_once(sort: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Filtering, and the warnings of odd rows, share the order of the rows."""
+    grouped, calls = predicted.grouped, 0
+
+    def counted(*args: Any) -> Any:
+        nonlocal calls
+        calls += 1
+        return grouped(*args)
+
+    monkeypatch.setattr(predicted, "grouped", counted)
+    table = three(time=[0, 0, 5], stream=["a", "b", "a"]).to_table()
+    for data in (lambda: cf.rows(table, sort=sort), lambda: table):
+        calls = 0
+        cf.filter_table(data(), cf.DirichletFilter(CLASSES))
+        assert calls == 1
 
 
 @pytest.mark.parametrize(
@@ -304,8 +356,6 @@ def test_weights() -> None:
     ],
 )
 def test_invalid_weights(beta: Any, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        three().weights(beta)
     with pytest.raises(ValueError, match=message):
         cf.Chain(cf.DirichletFilter(CLASSES), beta=beta).run(three())
 

@@ -24,7 +24,7 @@ from expected_rows import Taken, expected
 from hostile_rows import CASES, CLASSES, MISSING, Case, Expire, Restart, Row
 
 # Some rows have wrong clocks, and some are in milliseconds.
-pytestmark = pytest.mark.filterwarnings("ignore::classfilter.inputs.times.OddRowsWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::classfilter.inputs.OddRowsWarning")
 
 RULE = cf.EventRule(0.05, min_duration={"sit": 0.5}, max_gap=20.0, merge_gap=3.0, pad=(1.0, 0.5))
 Found = list[cf.Event]

@@ -26,7 +26,7 @@ from expected_rows import Result, Taken, expected
 from hostile_rows import CASES, Case
 
 # Some rows have wrong clocks, and some are in milliseconds.
-pytestmark = pytest.mark.filterwarnings("ignore::classfilter.inputs.times.OddRowsWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::classfilter.inputs.OddRowsWarning")
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)

@@ -20,7 +20,7 @@ from classfilter.live import serve
 from entry_points import Scripted
 
 # Some random rows stand twice.
-pytestmark = pytest.mark.filterwarnings("ignore::classfilter.inputs.times.OddRowsWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::classfilter.inputs.OddRowsWarning")
 
 LABELS = ("robin", "wren", "tit")
 CHANNEL = cf.Channel([[0.8, 0.2], [0.3, 0.7]])

@@ -24,7 +24,7 @@ from label_event_cases import random_labels
 from live_event_cases import Events, Row, ended, random_live, take, update_many
 
 # Some random rows stand twice, or have steps that do not fit the filter.
-pytestmark = pytest.mark.filterwarnings("ignore::classfilter.inputs.times.OddRowsWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::classfilter.inputs.OddRowsWarning")
 
 Chunks = list[list[Row]]
 seeds = st.integers(0, 2**32 - 1)

@@ -14,7 +14,7 @@ from entry_points import disagreement
 from hostile_rows import DAY, MISSING, MS, NOW, PREDICTIONS, SPAN, Case, Expire, Restart, Row, Step
 
 # Some clocks are wrong, in milliseconds.
-pytestmark = pytest.mark.filterwarnings("ignore::classfilter.inputs.times.OddRowsWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::classfilter.inputs.OddRowsWarning")
 STEPS = (0.0, 0.0, 1.0, 5.0, 30.0, SPAN, SPAN + 0.25, 200.0, DAY, 3 * DAY)
 ERRORS = (0.0, 0.0, 0.0, 0.0, -5.0, -200.0, 2 * DAY, MS - NOW)
 LIVE = ("Tracker.update", "Tracker.update_many", "stream", "stream --state", "stream --line-number")

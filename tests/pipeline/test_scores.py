@@ -124,7 +124,7 @@ PERCENT = ABC | {"p_a": [50, 50], "p_b": [20, 20], "p_c": [30, 30]}
             ABC,
             {"scores": "log"},
             "scores is 'log'; it must be one of",
-            "logits, percent, independent",
+            "logits, percent, independent, independent-logits, independent-percent",
         ),
         (
             ABC | {"p_a": [NAN, 1.0]},

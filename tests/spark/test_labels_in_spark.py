@@ -19,7 +19,7 @@ from classfilter.spark import batch
 from classfilter.spark.schema import FrameFormat
 from fleet_frames import batches, by_row, run, split, write_parts
 
-pytestmark = pytest.mark.filterwarnings("ignore::classfilter.inputs.times.OddRowsWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::classfilter.inputs.OddRowsWarning")
 LABELS = ("robin", "wren")
 ORDER = ["stream", "time", "source", "p_robin", "p_wren"]
 CHANNEL = cf.Channel([[0.8, 0.2], [0.3, 0.7]])

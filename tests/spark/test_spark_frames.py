@@ -28,7 +28,7 @@ from fleet_frames import (
     fleet,
 )
 
-pytestmark = pytest.mark.filterwarnings("ignore::classfilter.inputs.times.OddRowsWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::classfilter.inputs.OddRowsWarning")
 """Random rows may have equal times, and missing ones stand twice."""
 
 FILTERS: list[Any] = [

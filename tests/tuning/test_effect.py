@@ -205,7 +205,7 @@ def test_the_sentences(candidate: Candidate, effect: Effect | None, lines: list[
     assert describe(candidate, joined(days([0, 1], 2.0)), effect) == lines
 
 
-@pytest.mark.filterwarnings("ignore::classfilter.inputs.times.OddRowsWarning")
+@pytest.mark.filterwarnings("ignore::classfilter.inputs.OddRowsWarning")
 def test_times_that_cannot_be_seconds() -> None:
     recs = [changed(rec, time=1.7e12 + 1000 * rec.time) for rec in days([0, 1], 2.0)]
     tuned, seconds = tune(recs, "sticky", "strong"), tuned_short("sticky").effect

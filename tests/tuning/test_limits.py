@@ -141,7 +141,7 @@ def test_limits_that_are_none(limit: Any, message: str) -> None:
     assert raised.value.argument in limit
 
 
-@pytest.mark.filterwarnings("ignore::classfilter.inputs.times.OddRowsWarning")
+@pytest.mark.filterwarnings("ignore::classfilter.inputs.OddRowsWarning")
 def test_hours_need_times_in_seconds() -> None:
     recs = [changed(rec, time=1.7e12 + 1000 * rec.time) for rec in days([0, 1], 2.0)]
     match = "but times 5e.03 apart do not look like seconds; give times as dates or in seconds"

@@ -24,7 +24,7 @@ int is_plain_row(PyObject *probs) {
 }
 
 PyObject *read_prediction(Core *self, PyObject *probs) {
-    return call_python(self, "classfilter.inputs.outputs", "prediction", probs, NULL);
+    return call_python(self, "classfilter.inputs", "prediction", probs, NULL);
 }
 
 /* Whether an argument of `run` is an array of rows, or begins with a row that has no names. */
@@ -48,10 +48,10 @@ PyObject *run_filter(Core *self, PyObject *const *args, Py_ssize_t nargs, PyObje
     if (!ready(self) || three_arguments("run", args, nargs, names, inputs) < 0) return NULL;
     if (are_plain_rows(inputs[0])) return run(self, inputs);
     given = inputs[0];
-    inputs[0] = call_python(self, "classfilter.inputs.outputs", "for_filter", given, NULL);
+    inputs[0] = call_python(self, "classfilter.inputs", "for_filter", given, NULL);
     if (inputs[0] == NULL) return NULL;
     results = run(self, inputs);
-    if (results != NULL) like = call_python(self, "classfilter.inputs.names", "results_like", given, results);
+    if (results != NULL) like = call_python(self, "classfilter.inputs", "results_like", given, results);
     Py_XDECREF(results);
     Py_DECREF(inputs[0]);
     return like;

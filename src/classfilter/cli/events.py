@@ -15,9 +15,9 @@ from ..inputs import (
     TableFormat,
     as_frame,
     classes_of_labels,
+    naming_lines,
     read_rows,
     read_table,
-    rows_of_table,
 )
 from ..pipeline import Chain
 from .files import Input, check_out, input_options
@@ -41,7 +41,7 @@ from .options import (
     table_options,
     warnings_as_lines,
 )
-from .tuning import make_chain, tuned_note
+from .tuning import by_stream, make_chain, tuned_note
 
 
 def rule_for(chain: Chain | None, options: dict[str, Any]) -> EventRule:
@@ -204,7 +204,10 @@ def events_command(
                     name = "--smooth" if lag is None else "--lag"
                     raise click.UsageError(f"the rows are filtered already; leave out {name}")
                 filtered = filtered_format(df.columns, form.columns, form.scores, form.unit)
-                found = events(read_rows(df, replace(filtered, sort=sort)), rule_for(None, rule))
+                with naming_lines(source):
+                    found = events(
+                        read_rows(df, replace(filtered, sort=sort)), rule_for(None, rule)
+                    )
             else:
                 known = settings.for_table(form)
                 layout = known.layout(df.columns)
@@ -213,15 +216,16 @@ def events_command(
                 chain = make_chain(
                     settings,
                     classes,
-                    lambda: rows_of_table(df, replace(known, sort=sort)).by_stream(),
+                    lambda: by_stream(source, df, replace(known, sort=sort)),
                 )
                 if settings.tunes:
                     note = tuned_note(chain)
                     if "event_duration" not in settings.tuning and not rule:
                         note += "\nclassfilter: say how long an event lasts: --event-duration 5min"
                 decide = rule_for(chain.smoother if smooth else chain, rule)
-                rows = read_rows(df, replace(known, heads=known.heads.like(classes)))
-                found = events(rows, chain, decide, smooth=smooth, lag=lag)
+                with naming_lines(source):
+                    rows = read_rows(df, replace(known, heads=known.heads.like(classes)))
+                    found = events(rows, chain, decide, smooth=smooth, lag=lag)
         if "stream" not in found.columns:
             found = Events.from_table(found)
         write_events(found, out, start=start)

@@ -32,7 +32,7 @@ from ..inputs import (
 from ..inputs import duration as parse_duration
 from ..pipeline import Chain, load
 from ..support.types import Weights
-from ..support.validation import class_order, text_names
+from ..support.validation import text_names
 
 Command = Callable[..., None]
 
@@ -182,7 +182,7 @@ def _settings_of_options(
         chain = Chain.of(chain, beta=beta)
 
     def make_chain(classes: tuple[str, ...]) -> Chain:
-        class_order(chain, classes)
+        chain.heads.order_in(classes)
         return chain
 
     return Settings(make_chain, chain.heads, config)

@@ -20,6 +20,7 @@ from ..inputs import (
     TableFormat,
     TableInput,
     file_suffix,
+    naming_lines,
     read_table,
     rows_of_table,
     write_table,
@@ -219,7 +220,13 @@ def read_streams(
     """Return a file as a dataframe, and the rows of each stream."""
     df = read_table(source, columns=form.columns)
     check_classes(form, form.layout(df.columns).classes)
-    return df, rows_of_table(df, replace(form, sort=sort)).by_stream()
+    return df, by_stream(source, df, replace(form, sort=sort))
+
+
+def by_stream(source: TableInput, df: Any, form: TableFormat) -> dict[Any, Rows]:
+    """Return the rows of each stream of a file that was read; errors name the line."""
+    with naming_lines(source):
+        return rows_of_table(df, form).by_stream()
 
 
 def make_chain(

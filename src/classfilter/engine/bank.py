@@ -18,11 +18,10 @@ from ..filters import (
     pack_state,
     unpack_state,
 )
-from ..inputs import for_filter, predictions
+from ..inputs import for_filter, predictions, source_codes
 from ..pipeline import DEFAULT_SOURCE, Chain
 from ..support.arrays import as_plain, stable_argsort
 from ..support.types import Array, Confidence
-from ..support.validation import source_codes
 from . import store
 from .lock import free, new_lock
 from .table import Columns

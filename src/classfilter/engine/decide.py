@@ -28,7 +28,6 @@ from ..inputs import (
 from ..pipeline import Chain, Channels
 from ..support.imports import import_optional
 from ..support.types import Duration, Weights
-from ..support.validation import class_order
 from .engine import Engine
 from .stages import RULES, Rule
 from .tables import rows_for
@@ -94,7 +93,7 @@ def events(
         engine = Engine(
             None if smoothing else chain, smoother=chain if smoothing else None, lag=lag, rule=rule
         )
-        classes = tuple(read.classes[k] for k in class_order(chain, read.classes))
+        classes = tuple(read.classes[k] for k in chain.heads.order_in(read.classes))
         return _decided(engine, read, classes)
 
 
@@ -215,7 +214,13 @@ def label_events(rows: Any, max_gap: Duration | None = None) -> Events:
     if read.label is None:
         rule = "they need a column label" if read.frame is not None else "give label="
         raise ArgumentError("rows", None, "have no labels", rule)
-    truth = read.heads.certain(read.label.reshape(len(read), -1))
+    label = read.label.reshape(len(read), -1)
+    labelled = set(read.stream[(label >= 0).any(axis=1)].tolist())
+    without = [name for i, name in enumerate(read.streams) if i not in labelled]
+    if without:
+        remedy = "leave the stream out, or give its labels"
+        raise ArgumentError("rows", without[0], "have no label in stream {}", remedy=remedy)
+    truth = read.heads.certain(label)
     events = decided_as_they_are(EventRule(max_gap=max_gap), replace(read, probs=truth))
     return Events(
         [event._replace(probability=None) for event in events], dates=events.dates, zone=events.zone

@@ -175,10 +175,12 @@ class Engine:
         self._chain, self._smoother, self._policy, self._threads = chain, smoother, policy, threads
         settings, start = smoother or chain, np.zeros(1)
         if settings is not None:
-            heads, dtype = settings.heads, settings.filter().probs.dtype
+            heads, dtype = settings.heads, settings._dtype
         if chain is not None:
-            fresh = chain.filter()
-            self.runner, start = StreamRunner(fresh), pack_state(fresh.state, fresh.probs.dtype)
+            self.runner, start = (
+                StreamRunner(chain._fresh),
+                pack_state(chain._fresh.state, chain._dtype),
+            )
         held = None if smoother is None else LagStage(check_smoother(smoother.filter()), lag)
         rules = None if rule is None else RuleStage(rule, heads, dtype, settings is not None)
         self.stages = Stages(held, rules, heads, dtype)
@@ -221,8 +223,9 @@ class Engine:
         ends = np.zeros(len(names), bool)
         if over:
             ends[:] = [name in over for name in names]
-        estimates, after = rows.probs, np.repeat(table.start[None], len(groups.first), axis=0)
-        if observed is not None:
+        if observed is None:
+            estimates, after = rows.probs, np.repeat(table.start[None], len(groups.first), axis=0)
+        else:
             estimates, after = self._filtered(groups, slots, observed)
         columns, final, complete = dict[str, Array](), list[tuple[Any, Confirmed]](), None
         if self.stages:
@@ -236,7 +239,7 @@ class Engine:
                 estimates=estimates, dt=groups.dt, begins=groups.begins,
             )[groups.stream]  # fmt: skip
         self._commit(rows, groups, slots, ends, after, columns, final, look)
-        self._numbered += len(rows)
+        self._numbered += rows.time.size
         return Taken(estimates, groups.dt, groups.begins, complete)
 
     def _commit(
@@ -271,19 +274,22 @@ class Engine:
         table, known = self.table, slots >= 0
         last = np.full(len(slots), np.nan)
         last[known] = table.columns.times[slots[known]]
-        order, gaps = order_of(rows, last)
-        stream = rows.stream[order]
-        first = np.diff(stream, prepend=-1) != 0
+        order, gaps, first = order_of(rows, last)
         self._check_jumps(rows, order, gaps, first)
-        anew = gaps > table.span
-        start = anew | (first & ~known[stream])
-        gaps = np.where(start, 0.0, gaps)
-        dt, begins = np.empty(len(order)), np.empty(len(order), bool)
-        dt[order], begins[order] = gaps, start
-        at = np.flatnonzero(first | anew)
-        return Groups(order, dt, begins, at, stream[at], ~start[at])
+        anew = np.flatnonzero(gaps > table.span)
+        if not anew.size:
+            stream = rows.stream[order[first]]
+            goes_on = known[stream]
+        else:
+            gaps, first = gaps.copy(), np.union1d(first, anew)
+            gaps[anew] = 0.0
+            stream = rows.stream[order[first]]
+            goes_on = known[stream] & ~np.isin(first, anew)
+        dt, begins = np.empty(len(order)), np.zeros(len(order), bool)
+        dt[order], begins[order[first[~goes_on]]] = gaps, True
+        return Groups(order, dt, begins, first, stream, goes_on)
 
-    def _check_jumps(self, rows: Rows, order: Ints, gaps: Floats, first: Bools) -> None:
+    def _check_jumps(self, rows: Rows, order: Ints, gaps: Floats, first: Ints) -> None:
         """Raise for the first row that is too far ahead, unless the table waits for such a time."""
         table = self.table
         if table.max_jump is None:
@@ -291,11 +297,11 @@ class Engine:
         far = np.flatnonzero(gaps > table.max_jump).tolist()
         for i in sorted(far, key=lambda i: int(order[i])):
             row = int(order[i])
-            name, time = rows.streams[rows.stream[row]], rows.time
-            last = float(table.columns.times[table.slots[name]] if first[i] else time[order[i - 1]])
-            if first[i] and table.confirms(name, float(time[row])):
+            name, time, begins = rows.streams[rows.stream[row]], rows.time, i in first
+            last = float(table.columns.times[table.slots[name]] if begins else time[order[i - 1]])
+            if begins and table.confirms(name, float(time[row])):
                 continue
-            if first[i]:
+            if begins:
                 table.remember_jump(name, float(time[row]))
             raise table.jump_error(name, last, float(time[row])).replaced(argument="times", row=row)
 

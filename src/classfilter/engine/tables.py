@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from collections import deque
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import chain as in_turn
-from itertools import compress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
@@ -18,32 +16,29 @@ from ..errors import ArgumentError, RowError, names_keywords
 from ..filters import Filter, check_lag
 from ..inputs import (
     TEXT,
-    Layout,
+    Heads,
     Rows,
     TableFile,
     TableFormat,
     TableInput,
     TimeScale,
     as_frame,
-    as_rows,
+    as_numbers,
     file_suffix,
     interleaved,
-    is_read,
     kind_of,
     naming_file,
     read_rows,
     reading,
     result_columns,
+    rows_to_filter,
     sink,
-    table_of,
     warn_of,
-    warn_of_odd_rows,
 )
 from ..pipeline import Chain, Channels
 from ..support.atomic import atomic_write, check_not_input, syncing
 from ..support.imports import import_optional
 from ..support.types import Array, Weights
-from ..support.validation import class_order
 from .engine import Engine
 from .lag import GroupedRows
 
@@ -138,7 +133,7 @@ def filter_to(
     if file.layout.labels:  # a part may not have all of them
         form = replace(form, heads=file.heads)
     push = _batch(file, chain, lag, threads)
-    scale = TimeScale(form.unit, chain.filter())
+    scale = TimeScale(form.unit, chain._fresh)
     unread = file.parts(whole=form.sort or lag is None)
     as_text = file.source.is_csv and kind_of(suffix)[0] in TEXT
     done, notice = 0, None
@@ -153,7 +148,7 @@ def filter_to(
         if not file.source.is_csv:
             return df, read_rows(df, form)
         pointed = file.with_points(df)
-        return pointed, read_rows(_with_numbers(pointed, file.layout), form)
+        return pointed, read_rows(as_numbers(pointed, file.layout.number_columns), form)
 
     def filtered() -> Iterator[tuple[Any, Array]]:
         nonlocal done, notice
@@ -170,7 +165,7 @@ def filter_to(
                     complete = push(rows)
                 except RowError as error:
                     row = done + (error.row or 0)
-                    raise error.replaced(row=row, line=file.line(row)) from None
+                    raise error.replaced(row=row, line=file.source.line(row)) from None
                 scale.see(rows.time, rows.stream, rows.time_kind.is_number)
                 notice = notice or interleaved(rows)
                 done += len(df)
@@ -189,7 +184,7 @@ def filter_to(
         with ThreadPoolExecutor(1) as joiner:  # a part behind
             coming: deque[Any] = deque()
             for frame, P in filtered():
-                coming.append(joiner.submit(with_results, frame, file.classes, chain, P))
+                coming.append(joiner.submit(with_results, frame, file.heads, chain, P))
                 if len(coming) > 1:
                     yield coming.popleft().result()
             yield coming.popleft().result()
@@ -308,17 +303,6 @@ def _batch(
     return push
 
 
-def _with_numbers(df: pl.DataFrame, layout: Layout) -> pl.DataFrame:
-    """Return text columns as numbers where a filter needs them; one that has other text stays."""
-    polars = import_optional("polars")
-    text = df.select(layout.number_columns)
-    # all columns in one call: each call of Polars takes long
-    numbers = text.select(polars.all().str.strip_chars().cast(polars.Float64, strict=False))
-    missing = zip(text.null_count().row(0), numbers.null_count().row(0), strict=True)
-    complete = [before == after for before, after in missing]
-    return df.with_columns(compress(numbers, complete))
-
-
 @names_keywords
 def filter_table(
     rows: Any,
@@ -369,7 +353,7 @@ def filter_table(
     """
     chain = Chain.of(filter, beta=beta, channel=channel)
     with rows_for(rows, chain) as read:
-        return with_results(read.frame, read.classes, chain, Engine(chain).take(read).estimates)
+        return with_results(read.frame, read.heads, chain, Engine(chain).take(read).estimates)
 
 
 @names_keywords
@@ -412,44 +396,17 @@ def smooth_table(
     chain = Chain.of(filter, beta=beta, channel=channel, smoothing=True)
     lag = check_lag(lag)
     with rows_for(rows, chain) as read:
-        return with_results(read.frame, read.classes, chain, smooth_rows(chain, read, lag=lag))
+        return with_results(read.frame, read.heads, chain, smooth_rows(chain, read, lag=lag))
 
 
 @contextmanager
 def rows_for(data: Any, chain: Chain, results: bool = True) -> Iterator[Rows]:
-    """Give data as rows that a chain takes: a table is read by its classes, Rows are as they are.
-
-    With `results`, they have a table to which results can be added. Errors name the file.
-    """
-    if not is_read(data):
-        with table_of(data) as table:
-            rows = read_rows(table, format_for(chain))
-            yield from _looked_at(rows, chain, results)
-            warn_of_odd_rows(rows)
-        return
-    read = as_rows(data)
-    if read.heads.noun != chain.heads.noun:
-        problem = f"has {read.heads.noun} that {read.heads.relation}"
-        rule = f"the {chain.heads.noun} of the filter {chain.heads.relation}"
-        remedy = "" if chain.heads.is_exclusive else 'read them with scores="independent"'
-        raise ArgumentError("rows", list(read.classes), problem, rule, remedy)
-    if results and read.frame is None:
-        read = replace(read, frame=as_frame(read.to_table()))
-    # What is odd about rows, and the unit of their times, was said when they were read.
-    yield from _looked_at(replace(read, unit="s"), chain, results)
-
-
-def _looked_at(rows: Rows, chain: Chain, results: bool) -> Iterator[Rows]:
-    """Give rows; once they went through without an error, say what does not fit the chain."""
-    if results:
-        result_columns(rows.frame.columns, rows.heads)
-    yield rows
-    scale = TimeScale(rows.unit, chain.filter())
-    scale.see(rows.time, rows.stream, rows.time_kind.is_number)
-    scale.warn()
-    warn_of_channels(chain, rows.sources if len(rows.time) else ())
-    if results:
-        warn_of(_silent(rows.streams, _predicted(rows)))
+    """Give data as rows that a chain takes, with a table to which `results` can be added."""
+    with rows_to_filter(data, chain.heads, chain._fresh, results) as rows:
+        yield rows
+        warn_of_channels(chain, rows.sources if rows.time.size else ())
+        if results:
+            warn_of(_silent(rows.streams, _predicted(rows)))
 
 
 def _predicted(rows: Rows) -> set[Any]:
@@ -476,7 +433,7 @@ def format_for(
 ) -> TableFormat:
     """Return the format of a table for a filter, which gives the classes."""
     chain = Chain.of(filter)
-    if scores == "independent" and chain.heads.is_exclusive:
+    if str(scores).startswith("independent") and chain.heads.is_exclusive:
         raise ArgumentError(
             "scores", scores, "is {}, but the classes of the filter exclude each other",
             remedy="give a MultiLabelFilter, or leave scores out",
@@ -484,22 +441,22 @@ def format_for(
     return TableFormat.of(chain.heads, columns, scores, unit)
 
 
-def with_results(frame: Any, classes: tuple[str, ...], chain: Chain, P: Array) -> Any:
+def with_results(frame: Any, heads: Heads, chain: Chain, P: Array) -> Any:
     """Return a table with the filtered probabilities of its rows, (T, K), as new columns.
 
-    `P` is in the filter's order of classes, `classes` in that of the table.
+    `P` is in the filter's order of classes, `heads` are those of the table.
     """
-    nw = import_optional("narwhals")
-    place = class_order(chain, classes)
+    import narwhals as nw
+
+    place = chain.heads.order_in(heads.shown)
     columns = np.ascontiguousarray(P.T)
     backend = frame.implementation
     in_table = [columns[k] for k in np.argsort(place)]
-    heads = chain.heads.like(classes[k] for k in place)
     cells = [nw.new_series("f", p, backend=backend) for p in in_table]
-    for text in heads.decide(columns):
+    for text in heads.like(heads.shown[k] for k in place).decide(columns):
         names = nw.new_series("class", text.categories, nw.String, backend=backend)
         cells.append(names[text.codes])
-    new = result_columns(frame.columns, chain.heads.like(classes))
+    new = result_columns(frame.columns, heads)
     named = [cell.alias(name) for name, cell in zip(new, cells, strict=True)]
     return frame.with_columns(*named).to_native()
 
@@ -514,8 +471,6 @@ def warn_of_channels(chain: Chain, sources: Collection[str]) -> None:
         return
     if not set(corrected) & set(sources):
         there = sorted(sources)[:5]
-        warnings.warn(
-            f"channel names {corrected}, but the rows have the sources {there}, so that nothing is "
-            f"corrected; give channel={{{there[0]!r}: ...}}, or a column source",
-            stacklevel=4,
-        )
+        problem = f"names {{}}, but the rows have the sources {there}"
+        remedy = f"give channel={{{there[0]!r}: ...}}, or a column source"
+        warn_of(ArgumentError("channel", corrected, problem, "nothing is corrected", remedy))

@@ -13,69 +13,69 @@ Dataframes may be those of pandas, Polars or PyArrow, and need narwhals.
 """
 
 from ..support.imports import public
+from .classes import in_order, named_classes, results_like, table_label_indices
 from .columns import (
     COLUMNS,
     Layout,
     TableFormat,
     check_named,
-    columns_by_name_here,
     filtered_format,
     filtered_heads,
     matches,
 )
-from .csv import SEPARATORS
 from .files import (
+    SEPARATORS,
     SUFFIXES,
     TEXT,
     TableFile,
     TableInput,
+    as_numbers,
     file_suffix,
     kind_of,
     naming_file,
+    naming_lines,
     read_table,
     reading,
     sink,
     table_of,
     write_table,
 )
-from .frames import classes_of_labels, read_rows
-from .heads import EXCLUSIVE, LABELS, Heads, heads_of, most_probable
-from .labels import (
-    label_scores,
-    one_row,
-    pairs,
-    truth_of_heads,
+from .frames import FRAMES, as_frame, classes_of_labels, new_table, result_columns
+from .heads import EXCLUSIVE, LABELS, Heads, heads_of
+from .notices import (
+    LARGEST_SECONDS,
+    OddRowsWarning,
+    Spelling,
+    TimeScale,
+    interleaved,
+    order_of,
+    warn_of,
 )
-from .names import in_order, is_series, named_classes, results_like
-from .notices import Spelling, alike, interleaved, order_of, warn_of, warn_of_odd_rows
-from .order import group_starts, grouped, usual_step
 from .outputs import (
     DEFAULT_RELIABILITY,
     LABEL,
     SCORES,
-    Predictions,
     as_labels,
     as_probabilities,
     at_reliability,
     check_heads,
     for_filter,
-    from_labels,
     head_prediction,
     label_row,
+    label_scores,
+    one_row,
+    pairs,
     prediction,
     predictions,
     softmax,
+    truth_of_heads,
 )
-from .predicted import Rows
-from .reader import as_rows, is_read, rows, rows_of_table
-from .tables import FRAMES, as_frame, new_table, result_columns
+from .predicted import Rows, grouped, source_codes, usual_step
+from .reader import as_rows, is_read, read_rows, rows, rows_of_table, rows_to_filter
 from .times import (
-    LARGEST_SECONDS,
     PER_SECOND,
     REMEDY,
-    OddRowsWarning,
     TimeKind,
-    TimeScale,
     duration,
     find_zone,
     parse_timestamp,
@@ -102,7 +102,6 @@ __all__ = [
     "Heads",
     "Layout",
     "OddRowsWarning",
-    "Predictions",
     "Rows",
     "Spelling",
     "TableFile",
@@ -110,38 +109,34 @@ __all__ = [
     "TableInput",
     "TimeKind",
     "TimeScale",
-    "alike",
     "as_frame",
     "as_labels",
+    "as_numbers",
     "as_probabilities",
     "as_rows",
     "at_reliability",
     "check_heads",
     "check_named",
     "classes_of_labels",
-    "columns_by_name_here",
     "duration",
     "file_suffix",
     "filtered_format",
     "filtered_heads",
     "find_zone",
     "for_filter",
-    "from_labels",
-    "group_starts",
     "grouped",
     "head_prediction",
     "heads_of",
     "in_order",
     "interleaved",
     "is_read",
-    "is_series",
     "kind_of",
     "label_row",
     "label_scores",
     "matches",
-    "most_probable",
     "named_classes",
     "naming_file",
+    "naming_lines",
     "new_table",
     "one_row",
     "order_of",
@@ -159,14 +154,16 @@ __all__ = [
     "results_like",
     "rows",
     "rows_of_table",
+    "rows_to_filter",
     "seconds",
     "sink",
     "softmax",
+    "source_codes",
+    "table_label_indices",
     "table_of",
     "truth_of_heads",
     "usual_step",
     "warn_of",
-    "warn_of_odd_rows",
     "write_table",
 ]
 

@@ -65,7 +65,7 @@ class TableFormat:
     columns : mapping of str to str
         The name of a column in the table, by its name here, where they differ.
     scores : str
-        What the numbers are: "probabilities", "logits", "percent" or "independent".
+        What the numbers are, one of `SCORES`.
     unit : str, optional
         What the numbers of time count: "s", "ms", "us" or "ns"; by default they stay as they are.
     """
@@ -120,7 +120,7 @@ class TableFormat:
         columns = {unprefixed.get(here, here): name for here, name in columns.items()}
         probs = [name[2:] for name in columns if name.startswith("p_")]
         known = self.classes
-        if not set(known) & set(probs) and known == _numbers(len(known)):
+        if not set(known) & set(probs) and known == _numbered(len(known)):
             known = ()  # a number of classes: by position
         wanted = set(known)
         matched = bool(known) and wanted <= set(probs)
@@ -170,7 +170,7 @@ class TableFormat:
         ``p_<class>`` for any of them is there.
         """
         known = self.classes
-        by_position = known == _numbers(len(known)) and any(n.startswith("p_") for n in names)
+        by_position = known == _numbered(len(known)) and any(n.startswith("p_") for n in names)
         if "prediction" in self.columns or by_position:
             return {}
         named = [c for c in known if c in names and c not in COLUMNS and c not in self.columns]
@@ -262,19 +262,19 @@ def in_any_letters(name: str, names: Iterable[str]) -> str | None:
     return {other.strip().casefold(): other for other in names}.get(name.casefold())
 
 
-def _numbers(K: int) -> tuple[str, ...]:
+def _numbered(K: int) -> tuple[str, ...]:
     return tuple(map(str, range(K)))
 
 
 def matches(wanted: tuple[str, ...], classes: tuple[str, ...]) -> bool:
     """Return whether a table has the classes that it should have, or their number."""
-    return set(wanted) == set(classes) or wanted == _numbers(len(classes))
+    return set(wanted) == set(classes) or wanted == _numbered(len(classes))
 
 
 def label_classes(columns: Mapping[str, Iterable[Any]]) -> tuple[str, ...]:
     """Return the classes that columns of labels name: sorted, whole numbers by value."""
     named = {
-        column: {_name(cell) for cell in cells if not is_missing(cell)}
+        column: {_label_name(cell) for cell in cells if not is_missing(cell)}
         for column, cells in columns.items()
     }
     numbers = [column for column, names in named.items() if names and all(map(_is_whole, names))]
@@ -301,7 +301,7 @@ def _is_whole(name: str) -> bool:
     return name.lstrip("-").isdigit()
 
 
-def _name(cell: Any) -> str:
+def _label_name(cell: Any) -> str:
     """Return the name that a label means: 2.0, of a column with missing labels, is 2."""
     whole = isinstance(cell, float) and cell.is_integer()
     return str(int(cell)) if whole else str(cell)

@@ -2,36 +2,281 @@
 
 from __future__ import annotations
 
+import codecs
+import csv
 import glob
+import gzip
+import io
+import json
+import re
 import zlib
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import compress
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, cast
 
-from ..errors import ArgumentError
+from ..errors import ArgumentError, Remedy, RowError
 from ..support.atomic import atomic_write
 from ..support.imports import import_optional
+from ..support.types import is_number
 from .columns import Layout, TableFormat, columns_by_name_here, is_number_here
-from .csv import (
-    DecimalMark,
-    Dialect,
-    find_dialect,
-    first_line_not_utf8,
-    has_decimal_commas,
-    is_compressed,
-    not_utf8,
-)
-from .frames import classes_of_labels
+from .frames import as_frame, classes_of_labels, to_polars
 from .heads import Heads
-from .ndjson import check_lines
-from .tables import as_frame, to_polars
 
 if TYPE_CHECKING:
     import polars as pl
+
+
+SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
+"""The separators that are looked for, and their names on the command line."""
+
+BEGINNING = 1 << 20
+"""So many bytes are read to find the dialect: the header has to be shorter."""
+
+GZIP, ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
+COMMA_NUMBER = r"^(\s*[+-]?\d*),(\d+(?:[eE][+-]?\d+)?\s*)$"
+PATTERNS = {",": COMMA_NUMBER, ".": COMMA_NUMBER.replace(",", r"\.")}
+
+
+class Dialect(NamedTuple):
+    """How a CSV file is written.
+
+    Attributes
+    ----------
+    separator : str
+        One character.
+    names : list of str
+        The header.
+    """
+
+    separator: str
+    names: list[str]
+
+    def rename(self, names: list[str]) -> list[str]:
+        """Return what columns are called, by the names that Polars reads.
+
+        Polars leaves quotes doubled, and gives the second of two equal names another one.
+        """
+        if len(names) != len(self.names):
+            return names
+        return [new or name for name, new in zip(names, self.names, strict=True)]
+
+
+def find_dialect(
+    path: Path, name: str, separator: str | None = None, time: str = "time", usual: str = ","
+) -> Dialect:
+    """Find how a CSV file is written, from its header.
+
+    Parameters
+    ----------
+    path : Path
+        The file, perhaps compressed.
+    name : str
+        How messages call it.
+    separator : str, optional
+        The separator, where it is known.
+    time : str
+        The name of the column of times: where the header could have several separators, it is the
+        one that gives this name.
+    usual : str
+        The separator of a file that has none in its header.
+    """
+    data = _beginning(path)
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) or b"\0" in data[:1000]:
+        raise not_utf8(name, "UTF-16")
+    text = data.decode("utf-8-sig", errors="replace").lstrip("\r\n")
+    line = text.partition("\n")[0]
+    if "\ufffd" in line:
+        raise not_utf8(name, "latin1", 1)
+    if "\r" in line.removesuffix("\r"):
+        raise ValueError(f"{name} has lines that end with \\r alone; write \\n in its place")
+    if separator is None:
+        separator = _find_separator(text, name, time, usual)
+    names = _names(text, separator, name)
+    for column, count in Counter(filter(None, names)).items():
+        if count > 1:
+            raise ValueError(f"{name} has {count} columns {column!r}; rename them, or keep one")
+    return Dialect(separator, names)
+
+
+def _find_separator(text: str, name: str, time: str, usual: str) -> str:
+    """Return the separator of a header; where it could be several, the one with a time column."""
+    unquoted = re.sub('"[^"]*"', "", text.partition("\n")[0])
+    several = [separator for separator in SEPARATORS if separator in unquoted]
+    if len(several) > 1:
+        with_time = [
+            separator
+            for separator in several
+            if time.casefold() in (n.strip().casefold() for n in _names(text, separator, name))
+        ]
+        several = with_time or several
+    if len(several) > 1 and usual == ",":
+        kinds = " and ".join(map(repr, several))
+        problem = f"is not given, and {kinds} may separate the columns of {name}"
+        raise ArgumentError("separator", None, problem, remedy=Remedy.SEPARATOR)
+    return several[0] if len(several) == 1 else usual
+
+
+def is_compressed(beginning: bytes) -> bool:
+    """Return whether a file is compressed, by its first bytes."""
+    return beginning.startswith((GZIP, ZSTD))
+
+
+def _names(text: str, separator: str, name: str) -> list[str]:
+    try:
+        rows = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
+        return next((row for row in rows if row), [])
+    except csv.Error as error:
+        raise ValueError(f"{name} cannot be read as .csv: its first line: {error}") from None
+
+
+def _beginning(path: Path) -> bytes:
+    """Return the first bytes of a file, decompressed."""
+    with path.open("rb") as file:
+        data = file.read(BEGINNING)
+    if data.startswith(GZIP):
+        with gzip.open(path) as unpacked:
+            return unpacked.read(BEGINNING)
+    if data.startswith(ZSTD):  # the standard library reads it from Python 3.14 on
+        polars = import_optional("polars")
+        how = {"has_header": False, "infer_schema": False, "quote_char": None, "n_rows": 100}
+        lines = polars.read_csv(path, separator="\x01", encoding="utf8-lossy", **how)
+        return b"".join(f"{line or ''}\n".encode() for line in lines.to_series())
+    return data
+
+
+def not_utf8(name: str, encoding: str, line: int | None = None) -> ValueError:
+    """Return the error of a file in another encoding."""
+    where = "" if line is None else f" in line {line}"
+    likely = f"{name} is not in UTF-8{where}; if it is in {encoding}, convert it"
+    return ValueError(
+        f"{likely}: iconv -f {encoding} -t UTF-8, or pandas.read_csv(..., encoding={encoding!r})"
+    )
+
+
+def open_lines(path: Path) -> BinaryIO:
+    """Open a file of text, perhaps compressed by gzip; one by zstd looks empty."""
+    with path.open("rb") as file:
+        magic = file.read(4)
+    if magic == ZSTD:
+        return io.BytesIO()
+    opener = gzip.open if magic.startswith(GZIP) else Path.open
+    return cast(BinaryIO, opener(path, "rb"))
+
+
+def first_line_not_utf8(path: Path) -> int | None:
+    """Return the first line that is not UTF-8, from 1; None if there is none."""
+    # The error may be that of a file that was cut off.
+    with suppress(EOFError, OSError, zlib.error), open_lines(path) as lines:
+        for number, line in enumerate(lines, 1):
+            try:
+                line.decode()
+            except UnicodeDecodeError:
+                return number
+    return None
+
+
+class DecimalMark:
+    """Turns decimal commas into points, part by part; all numbers must have the same mark."""
+
+    def __init__(self, mark: str = "") -> None:
+        self._mark = mark
+
+    def points(self, df: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
+        """Return a table of text with points in the numbers of some columns."""
+        polars = import_optional("polars")
+        for mark in PATTERNS:
+            if mark != self._mark and _contains(df.select(columns), mark):
+                if self._mark:
+                    raise self._disagreement(df.select(columns), mark)
+                self._mark = mark
+        if self._mark != ",":
+            return df
+        return df.with_columns(polars.col(*columns).str.replace(COMMA_NUMBER, "${1}.${2}"))
+
+    def _disagreement(self, df: pl.DataFrame, mark: str) -> RowError:
+        """Return the error of the first number with another mark than those before."""
+        there = {c.name: c.str.contains(PATTERNS[mark]).arg_true() for c in df}
+        row, column = min((int(rows[0]), name) for name, rows in there.items() if len(rows))
+        words = {",": "commas", ".": "points"}[self._mark]
+        rule = f"other numbers have decimal {words}"
+        remedy = "write all of them in one way"
+        return RowError(f"column {column}", df[column][row], "is {}", rule, remedy, row)
+
+
+def _contains(df: pl.DataFrame, mark: str) -> bool:
+    """Return whether any number of a table of text has a decimal mark."""
+    cells = import_optional("polars").all().str
+    # Few files get as far as the pattern, which takes longer.
+    tests = cells.contains(mark, literal=True), cells.contains(PATTERNS[mark])
+    return all(any(df.select(test.any()).row(0)) for test in tests)
+
+
+def has_decimal_commas(df: pl.DataFrame) -> bool:
+    """Return whether a column of text has a number with a comma."""
+    text = df.select(import_optional("polars").selectors.string())
+    return bool(text.columns) and _contains(text, ",")
+
+
+_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
+_BLOCK = 1 << 20
+
+
+def check_lines(path: Path, name: str) -> None:
+    """Raise where a key of the first line is there twice, or text has half of a character.
+
+    Polars takes the first of two values, where others take the last, and half of a character as
+    NUL, so that two streams become one.
+    """
+    with open_lines(path) as lines:
+        first = lines.readline(_BLOCK)
+        for line in _objects(first):
+            twice = [key for key in dict(line) if sum(key == other for other, _ in line) > 1]
+            if twice:
+                raise ValueError(
+                    f"{name}, line 1: the key {twice[0]!r} is there twice; name it once"
+                )
+        if not _has_surrogate(first, lines):
+            return
+        lines.seek(0)
+        for number, text in enumerate(lines, 1):
+            if _SURROGATE.search(text) and any(map(_is_half, _objects(text))):
+                raise ValueError(
+                    f"{name}, line {number}: text has half of a character, a surrogate without its "
+                    "other half; write it in UTF-8"
+                )
+
+
+def _objects(text: bytes) -> list[list[tuple[str, Any]]]:
+    """Return the object of a line as its pairs; Polars says what is wrong with another one."""
+    try:
+        pairs = json.loads(text, object_pairs_hook=list)
+    except (ValueError, RecursionError):
+        return []
+    return [pairs] if type(pairs) is list and all(type(pair) is tuple for pair in pairs) else []
+
+
+def _has_surrogate(before: bytes, file: BinaryIO) -> bool:
+    while before:
+        block = file.read(_BLOCK)
+        if _SURROGATE.search(before + block[:8]):  # it may begin in one and end in the other
+            return True
+        before = block
+    return False
+
+
+def _is_half(pairs: list[tuple[str, Any]]) -> bool:
+    try:
+        json.dumps(pairs, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return True
+    return False
+
 
 TEXT = {".csv": ",", ".tsv": "\t"}
 """Files of separated cells, with the separator that is written."""
@@ -78,6 +323,20 @@ class TableInput:
         """Whether it has separated cells of text."""
         return self.suffix in TEXT
 
+    def line(self, row: int) -> int | None:
+        """Return the line, from 1, on which a row of a text file begins; None for other files."""
+        if self.suffix == ".parquet":
+            return None
+        record, quoted = -2 if self.is_csv else -1, False
+        with open_lines(self.path) as lines:
+            for number, text in enumerate(lines, 1):
+                blank = not text.strip() and (record == -2 or not self.is_csv)
+                record += not blank and not quoted
+                if record == row:
+                    return number
+                quoted ^= self.is_csv and text.count(b'"') % 2 == 1
+        return None
+
     def dialect(self, time: str) -> Dialect:
         """Return how a CSV file is written."""
         return find_dialect(self.path, self.name, self.separator, time, TEXT[self.suffix])
@@ -116,7 +375,7 @@ def read_table(
     """
     polars = import_optional("polars")
     source = path if isinstance(path, TableInput) else TableInput.of(path, separator)
-    with reading(source):
+    with reading(source), naming_lines(source):
         if source.is_csv:
             return _read_csv(source, columns_by_name_here(columns))
         with source.path.open("rb") as file:
@@ -143,13 +402,26 @@ def table_of(data: Any, columns: Mapping[str, str] | None = None) -> Iterator[An
 def naming_file(path: str | PathLike[str]) -> Iterator[None]:
     """Let errors about the content of a file name it."""
     try:
-        yield
+        with naming_lines(path):
+            yield
     except ArgumentError as error:
         raise error.replaced(file=str(path)) from error.__cause__
     except ValueError as error:
         if str(path) in str(error):
             raise
         raise ValueError(f"{path}: {error}") from error
+
+
+@contextmanager
+def naming_lines(source: TableInput | str | PathLike[str]) -> Iterator[None]:
+    """Let errors about a row of a file name its line."""
+    try:
+        yield
+    except RowError as error:
+        if error.row is None or error.line is not None:
+            raise
+        source = source if isinstance(source, TableInput) else TableInput.of(Path(source))
+        raise error.replaced(line=source.line(error.row)) from error.__cause__
 
 
 def _read_csv(source: TableInput, columns: Mapping[str, str]) -> pl.DataFrame:
@@ -175,11 +447,23 @@ def _read_csv(source: TableInput, columns: Mapping[str, str]) -> pl.DataFrame:
         others = used
     else:  # the columns of classes may have other names
         others = [name for name in df.columns if name not in texts]
-    if dialect.separator == "," or not has_decimal_commas(df.select(others)):
-        return df
-    df = read(decimal_comma=True)
-    mixed = [name for name in used if df.schema[name] == polars.String]
-    return DecimalMark(",").points(df, mixed) if mixed else df
+    if dialect.separator != "," and has_decimal_commas(df.select(others)):
+        df = read(decimal_comma=True)
+        mixed = [name for name in used if df.schema[name] == polars.String]
+        df = DecimalMark(",").points(df, mixed) if mixed else df
+    text = [name for name in used if df.schema[name] == polars.String]
+    return as_numbers(df, text) if text else df
+
+
+def as_numbers(df: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
+    """Return a table with columns of text as numbers; one that has other text stays."""
+    polars = import_optional("polars")
+    text = df.select(columns)
+    # all columns in one call: each call of Polars takes long
+    numbers = text.select(polars.all().str.strip_chars().cast(polars.Float64, strict=False))
+    missing = zip(text.null_count().row(0), numbers.null_count().row(0), strict=True)
+    complete = [before == after for before, after in missing]
+    return df.with_columns(compress(numbers, complete))
 
 
 def write_table(df: Any, path: str | Path) -> None:
@@ -256,8 +540,56 @@ def reading(source: TableInput) -> Iterator[None]:
         line = None if source.suffix == ".parquet" else first_line_not_utf8(source.path)
         if line is not None:
             raise not_utf8(source.name, "latin1", line) from error
+        broken = _broken_line(source)
+        if broken is not None:
+            raise ValueError(f"{source.name}, line {broken}") from error
         reason = str(error).partition("\n")[0]
         raise ValueError(f"{source.name} cannot be read as {source.suffix}: {reason}") from error
+
+
+def _broken_line(source: TableInput) -> str | None:
+    """Return the line of a text file that cannot be read, and what is wrong with it."""
+    with suppress(EOFError, OSError, zlib.error), open_lines(source.path) as lines:
+        if source.is_csv:
+            with io.TextIOWrapper(lines, "utf-8-sig", "replace", newline="") as text:
+                return _uneven_record(source, text)
+        if source.suffix != ".parquet":
+            return _odd_object(lines)
+    return None
+
+
+def _uneven_record(source: TableInput, text: io.TextIOWrapper) -> str | None:
+    """Return the first record of a CSV file with more cells than the header, or an open quote."""
+    cells, begins = 0, 1
+    records = csv.reader(text, delimiter=source.dialect("time").separator, strict=True)
+    try:
+        for record in records:
+            cells = cells or len(record)
+            if len(record) > cells:
+                return f"{begins}: it has {len(record)} cells, the header has {cells}"
+            begins = records.line_num + 1
+    except csv.Error as error:
+        return f"{begins}: {error}; look for a quote that does not end"
+    return None
+
+
+def _odd_object(lines: BinaryIO) -> str | None:
+    """Return the first line that is no JSON object, or has another type than those before."""
+    kinds: dict[str, str] = {}
+    for number, text in enumerate(lines, 1):
+        if not text.strip():
+            continue
+        try:
+            cells = json.loads(text)
+        except (ValueError, RecursionError) as error:
+            return f"{number}: it is not JSON: {getattr(error, 'msg', error)}"
+        if not isinstance(cells, dict):
+            return f"{number}: it is {json.dumps(cells)[:80]}, not an object: " + '{"time": ...}'
+        for key, cell in cells.items():
+            kind = "number" if is_number(cell) else type(cell).__name__
+            if cell is not None and kinds.setdefault(key, kind) != kind:
+                return f"{number}: {key} is {json.dumps(cell)}, but a {kinds[key]} in lines before"
+    return None
 
 
 def kind_of(suffix: str) -> tuple[str, str | None]:
@@ -415,8 +747,3 @@ class TableFile:
         if self._marks is None:
             return df
         return self._marks.points(df, self.layout.number_columns)
-
-    def line(self, row: int) -> int | None:
-        """Return the line of a row of a text file, from 1; None for other files."""
-        header = HEADER_LINES.get(self.source.suffix)
-        return None if header is None else header + row + 1

@@ -1,37 +1,106 @@
-"""The rows of dataframes of pandas, Polars and PyArrow, checked."""
+"""Dataframes of pandas, Polars and PyArrow: new ones, and the columns of others, checked."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 from datetime import tzinfo
+from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import ArgumentError, Remedy, RowError
+from ..errors import Remedy, RowError
 from ..support.imports import import_optional
-from ..support.types import Array, Floats, Ints, is_number
-from ..support.validation import (
-    Factorized,
-    factorize,
-    factorize_sources,
-    factorized_indices,
-    first_text,
-    table_label_indices,
-)
+from ..support.types import Floats, Ints, is_number
+from ..support.validation import Factorized, factorize
+from .classes import factorized_indices, table_label_indices
 from .columns import Layout, TableFormat, check_named, in_any_letters, label_classes
 from .heads import Heads
-from .labels import truth_of_heads
-from .outputs import Predictions, as_probabilities, check_heads, from_labels
-from .predicted import Rows
-from .tables import as_frame
-from .times import TimeKind, named_zone, read_times
+from .outputs import INDEPENDENT, SCORES, Predictions, as_probabilities, check_heads, from_labels
+from .times import TimeKind, first_text, named_zone, read_times
 
 if TYPE_CHECKING:
     import polars as pl
+
+
+FRAMES = ("polars", "pandas", "pyarrow")
+
+
+def as_frame(df: Any) -> Any:
+    """Return a dataframe of any kind as one of narwhals."""
+    nw = import_optional("narwhals")
+    try:
+        return nw.from_native(df, eager_only=True)
+    except TypeError:
+        if isinstance(df, (str, PathLike)):
+            raise TypeError(
+                f"the table is {str(df)!r}; read the file first: classfilter.read_table(...)"
+            ) from None
+        if type(df).__module__.startswith("pyspark."):
+            raise TypeError(
+                "the table is a DataFrame of Spark; use classfilter.spark: filter_frame, "
+                "smooth_frame, event_frame or tune_frame"
+            ) from None
+        kind, remedy = type(df), "give a dataframe of pandas, Polars or PyArrow (a lazy one needs "
+        remedy += "collect() first)"
+        if isinstance(df, (dict, list, tuple)):
+            remedy = "several streams are read by classfilter.rows(...) first"
+        elif isinstance(df, np.ndarray):
+            remedy = "arrays are read by classfilter.rows(time=..., probs=..., classes=...) first"
+        raise TypeError(f"the table is a {kind.__module__}.{kind.__qualname__}; {remedy}") from None
+
+
+def result_columns(columns: list[str], heads: Heads) -> list[str]:
+    """Return the names of the columns that results add to a table with these columns.
+
+    Those of an earlier result are replaced; but a column of the same name that is none is kept.
+    """
+    new = [f"f_{name}" for name in heads.shown] + heads.decisions
+    there = set(columns)
+    taken = [name for name in new if name in there]
+    if taken and taken != new:
+        raise ValueError(f"the table already has the columns {taken}; drop or rename them first")
+    return new
+
+
+def new_table(
+    columns: Mapping[str, Any],
+    kind: str,
+    text: Sequence[str],
+    time_kind: TimeKind = TimeKind(),  # noqa: B008
+) -> Any:
+    """Return columns of numbers, and those named in `text`, as a dataframe of a kind.
+
+    A column ``time`` in seconds gets back its own kind.
+    """
+    if kind not in FRAMES:
+        raise ValueError(f"kind is {kind!r}; it must be one of {', '.join(FRAMES)}")
+    nw, library = import_optional("narwhals"), import_optional(kind)
+    whole = {name for name, cells in columns.items() if getattr(cells, "dtype", None) == np.int64}
+    if kind == "pandas":  # before version 3, None in a column that must be text becomes 'None'
+        as_they_are = {*text, *whole}
+        cells = {n: c if n in as_they_are else np.asarray(c, float) for n, c in columns.items()}
+        table = library.DataFrame(cells)
+    else:
+        numbers = {name: nw.Int64 if name in whole else nw.Float64 for name in columns}
+        schema = {name: nw.String if name in text else numbers[name] for name in columns}
+        table = nw.from_dict(columns, schema, backend=kind).to_native()
+    if time_kind.is_number:
+        return table
+    time = nw.new_series("time", time_kind.given_back(columns["time"]), backend=kind)
+    zone = time_kind.zone_name(offsets=kind != "polars")
+    if zone is not None:
+        time = time.dt.replace_time_zone("UTC").dt.convert_time_zone(zone)
+    return nw.from_native(table).with_columns(time).to_native()
+
+
+def to_polars(df: Any) -> pl.DataFrame:
+    """Return a dataframe of any kind as one of Polars."""
+    converted: pl.DataFrame = as_frame(df).to_polars()
+    return converted
+
 
 FROM_INDEX = ("time", "stream", "source")
 
@@ -42,7 +111,9 @@ def index_columns(frame: Any, format: TableFormat) -> dict[str, Any]:  # noqa: A
     A level counts by its name, and an index of dates or of timedeltas is the time whatever its name
     is. A column of the name goes before the index.
     """
-    nw, pandas = import_optional("narwhals"), import_optional("pandas")
+    import narwhals as nw
+    import pandas
+
     index = frame.to_native().index
     levels = [index.get_level_values(i) for i in range(index.nlevels)]
     wanted = {format.columns.get(name, name): name for name in FROM_INDEX}
@@ -58,52 +129,13 @@ def index_columns(frame: Any, format: TableFormat) -> dict[str, Any]:  # noqa: A
     }
 
 
-def read_rows(df: Any, format: TableFormat | None = None) -> Rows:  # noqa: A002
-    """Read and check a dataframe, but for the true classes; see `with_truth`."""
-    table, format = as_frame(df), format or TableFormat()  # noqa: A001
-    frame = _with_columns_of_lists(table, format)
-    index = index_columns(frame, format) if frame.implementation.is_pandas() else {}
-    layout = format.layout([*frame.columns, *index])
-    columns = {
-        name: index[column] if column in index else frame[column]
-        for name, column in layout.columns.items()
-    }
-    heads = layout.heads
-    if not heads.shown:
-        heads = heads.like(classes_of_labels(frame, layout))
-    zeros = np.zeros(len(frame), np.intp)
-    source = Factorized(zeros, ["default"])
-    stream = Factorized(zeros, [None] if len(frame) else [])
-    if "source" in columns:
-        source = factorize_sources(factorize_column(columns["source"]))
-    if "stream" in columns:
-        stream = _check_streams(factorize_column(columns["stream"]))
-    read = _from_labels if layout.labels else _from_scores
-    outputs = read(columns, heads, format, layout)
-    time, kind = _times(columns["time"], format)
-    return Rows(
-        time=time,
-        stream=stream.codes,
-        streams=tuple(stream.categories),
-        source=source.codes,
-        sources=tuple(source.categories),
-        probs=outputs.probs,
-        one_hot=outputs.one_hot,
-        heads=heads,
-        time_kind=kind,
-        sort=format.sort,
-        unit=format.unit,
-        frame=table,
-        layout=layout,
-    )
-
-
-def _with_columns_of_lists(
+def with_columns_of_lists(
     frame: Any,
     format: TableFormat,  # noqa: A002
 ) -> Any:
     """Return a table whose column ``probs`` has lists with columns ``p_<class>`` instead."""
-    nw = import_optional("narwhals")
+    import narwhals as nw
+
     name = format.columns.get("probs", "probs")
     if name not in frame.columns or any(column.startswith("p_") for column in frame.columns):
         return frame
@@ -137,7 +169,7 @@ def classes_of_labels(frame: Any, layout: Layout) -> tuple[str, ...]:
     )
 
 
-def _from_scores(
+def scores_of_columns(
     columns: Mapping[str, Any],
     heads: Heads,
     format: TableFormat,  # noqa: A002
@@ -147,13 +179,13 @@ def _from_scores(
 
     Where a row has none of them, its label counts, if there is one.
     """
-    scores = np.stack([_numbers(columns[f"p_{name}"]) for name in heads.shown], axis=1)
-    probs = as_probabilities(scores, format.scores, heads)
-    if format.scores != "logits":
-        try:
+    scores = np.stack([column_numbers(columns[f"p_{name}"]) for name in heads.shown], axis=1)
+    try:
+        probs = as_probabilities(scores, format.scores, heads)
+        if not format.scores.endswith("logits"):
             check_heads(probs, heads)
-        except RowError as error:
-            raise _with_hints(error, scores[error.row], format, layout) from None
+    except RowError as error:
+        raise _with_hints(error, scores[error.row], format, layout) from None
     one_hot = np.zeros(len(probs), bool)
     if in_any_letters("prediction", columns) is None or not heads.is_exclusive:
         return Predictions(probs, one_hot)
@@ -163,7 +195,7 @@ def _from_scores(
         mask = missing.tolist()
         cells = {n: columns[n].filter(mask) for n in ("prediction", "confidence") if n in columns}
         try:
-            probs[missing], one_hot[missing] = _from_labels(cells, heads, format, layout)
+            probs[missing], one_hot[missing] = labels_of_columns(cells, heads, format, layout)
         except RowError as error:
             raise error.replaced(row=int(np.flatnonzero(missing)[error.row])) from None
     return Predictions(probs, one_hot)
@@ -177,7 +209,9 @@ def _with_hints(
 ) -> RowError:
     """Return the error with what may be behind an invalid row."""
     total = row.sum()
-    if np.isnan(total) or not layout.heads.is_exclusive:
+    if not layout.heads.is_exclusive and format.scores in (SCORES[0], INDEPENDENT):
+        return error.replaced(hints=(Remedy.CONVERT_SCORES,))
+    if np.isnan(total) or not layout.heads.is_exclusive or format.scores == "logits":
         return error
     if format.scores == "probabilities" and row.min() < 0:
         return error.replaced(remedy=Remedy.IF_LOGITS)
@@ -192,7 +226,7 @@ def _with_hints(
     return error.replaced(hints=hints)
 
 
-def _from_labels(
+def labels_of_columns(
     columns: Mapping[str, Any],
     heads: Heads,
     format: TableFormat,  # noqa: A002
@@ -203,14 +237,14 @@ def _from_labels(
     The rest of the confidence is spread evenly over the other classes.
     """
     classes = heads.shown
-    labels = _class_indices(columns["prediction"], classes, "prediction")
+    labels = column_indices(columns["prediction"], classes, "prediction")
     if "confidence" not in columns:
         if (labels >= 0).any():
             check_named(layout.columns, "confidence")
         return from_labels(labels, np.full(len(labels), np.nan), len(classes))
     if format.scores == "logits":
         raise ValueError('scores is "logits", but confidence must be a probability or a percentage')
-    confidence = _numbers(columns["confidence"])
+    confidence = column_numbers(columns["confidence"])
     top = confidence / 100 if format.scores == "percent" else confidence
     invalid = ((top < 0) | (top > 1)) & (labels >= 0)
     if invalid.any():
@@ -230,9 +264,10 @@ def _cells(series: Any) -> list[Any]:
     return [None if missing else cell for missing, cell in zip(null, series.to_list(), strict=True)]
 
 
-def _numbers(series: Any) -> Floats:
+def column_numbers(series: Any) -> Floats:
     """Return a column of numbers, NaN for null."""
-    nw = import_optional("narwhals")
+    import narwhals as nw
+
     if series.dtype.is_numeric():
         numbers: Floats = np.asarray(series.cast(nw.Float64).to_numpy(), np.float64)
         return numbers
@@ -245,17 +280,28 @@ def _numbers(series: Any) -> Floats:
         percent = isinstance(cell, str) and cell.rstrip().endswith("%")
         remedy = Remedy.PERCENT_SIGN if percent else ""
         remedy = Remedy.BOOLEAN if isinstance(cell, bool) else remedy
+        if isinstance(cell, str) and _reads_as_number(cell):
+            remedy = "the column is text: convert it to numbers"
         raise RowError(f"column {series.name}", cell, rule=rule, remedy=remedy, row=row)
     return np.array(cells, dtype=np.float64)
 
 
-def _times(
+def _reads_as_number(text: str) -> bool:
+    try:
+        return math.isfinite(float(text.replace(",", ".")))
+    except ValueError:
+        return False
+
+
+def column_times(
     series: Any,
     format: TableFormat,  # noqa: A002
 ) -> tuple[Floats, TimeKind]:
-    nw = import_optional("narwhals")
+    """Return a column of times in seconds, and what they were."""
+    import narwhals as nw
+
     if series.dtype.is_numeric():
-        return read_times(_numbers(series), format.unit)
+        return read_times(column_numbers(series), format.unit)
     if isinstance(series.dtype, (nw.Datetime, nw.Date, nw.Duration)):
         dates: NDArray[Any] = series.to_numpy()
         time, kind = read_times(dates)
@@ -276,7 +322,8 @@ def _zone(series: Any) -> tzinfo | None:
 
 def factorize_column(series: Any) -> Factorized:
     """Return a column as codes of its distinct values."""
-    nw = import_optional("narwhals")
+    import narwhals as nw
+
     native, kind = series.to_native(), series.implementation
     if series.dtype == nw.String and not series.null_count():
         if kind.is_polars():
@@ -296,7 +343,8 @@ def factorize_column(series: Any) -> Factorized:
 
 def _factorize_polars(text: pl.Series) -> Factorized:
     """Return a column of text as codes; by its runs, where these are long."""
-    polars = import_optional("polars")
+    import polars
+
     starts = text.ne_missing(text.shift()).arg_true().to_numpy()
     if 4 * len(starts) < len(text):
         codes, cells = _factorize_polars(text.gather(starts))
@@ -312,7 +360,8 @@ def _factorize_polars(text: pl.Series) -> Factorized:
     return Factorized(place[numbers], text.gather(first[appeared]).to_list())
 
 
-def _check_streams(stream: Factorized) -> Factorized:
+def named_streams(stream: Factorized) -> Factorized:
+    """Return a column of streams, if each row names one."""
     for i, cell in enumerate(stream.categories):
         if cell is None or cell != cell:
             row = int((stream.codes == i).argmax())
@@ -320,40 +369,6 @@ def _check_streams(stream: Factorized) -> Factorized:
     return stream
 
 
-def with_truth(rows: Rows) -> Rows:
-    """Return the rows of a table with the true classes that its column ``label`` has.
-
-    For labels, the columns ``y_<label>`` say whether each is true: 1, 0, or empty. For other heads,
-    they name the class.
-    """
-    if rows.frame is None or rows.layout is None or rows.label is not None:
-        return rows
-    if not rows.heads.is_exclusive:
-        return replace(rows, label=_truth_of_heads(rows))
-    check_named(rows.layout.columns, "label")
-    column = rows.layout.columns.get("label")
-    if column is None:
-        return rows
-    return replace(rows, label=_class_indices(rows.frame[column], rows.classes, "label"))
-
-
-def _truth_of_heads(rows: Rows) -> Ints | None:
-    names = [f"y_{name}" for name in rows.heads.names]
-    there = [name for name in names if name in rows.frame.columns]
-    if not there:
-        return None
-    if there != names:
-        missing = [name for name in names if name not in there]
-        raise ArgumentError("the table", missing, f"has {there}, but not {{}}", remedy="add them")
-    columns: list[Array] = []
-    for h, name in enumerate(names):
-        if h in rows.heads.labels:
-            columns.append(_numbers(rows.frame[name]))
-        else:
-            classes = tuple(one.partition(":")[2] for one in rows.heads.columns[h])
-            columns.append(_class_indices(rows.frame[name], classes, name))
-    return truth_of_heads(np.stack(columns, axis=1), rows.heads, "y")
-
-
-def _class_indices(series: Any, classes: tuple[str, ...], what: str) -> Ints:
+def column_indices(series: Any, classes: tuple[str, ...], what: str) -> Ints:
+    """Return the class index of each label of a column, -1 where it is missing."""
     return factorized_indices(factorize_column(series), classes, table_label_indices(classes), what)

@@ -81,7 +81,7 @@ class Heads:
         """The names of all columns, those of one head after the other."""
         return tuple(name for columns in self.columns for name in columns)
 
-    @property
+    @cached_property
     def is_exclusive(self) -> bool:
         """Whether there is one head, which shows all of its classes."""
         return len(self.names) == 1 and len(self.shown) == self.sizes[0]
@@ -169,6 +169,21 @@ class Heads:
             raise ArgumentError("classes", list(names), "names the columns {}", rule)
         return self
 
+    def order_in(self, classes: Sequence[Any]) -> Ints:
+        """Return the place of each of these columns in a table that has such classes.
+
+        Where these are only numbered, they are those of the table, in its order.
+        """
+        if set(self.shown) == set(classes):
+            places = {name: place for place, name in enumerate(classes)}
+            return np.array([places[name] for name in self.shown], dtype=np.intp)
+        if list(self.shown) == [str(k) for k in range(len(classes))]:
+            return np.arange(len(classes), dtype=np.intp)
+        raise ValueError(
+            f"the data has the classes {list(classes)}, but the filter has {list(self.shown)}; "
+            "make the filter with the same names"
+        )
+
     def place(self, name: Any) -> int:
         """Return the number of a head, or raise."""
         if self.is_exclusive:
@@ -246,7 +261,7 @@ def heads_of(classes: Classes | Mapping[Any, Classes | None] | None, scores: str
     """
     if isinstance(classes, Mapping):
         return Heads.of_classes(classes)
-    kind = LABELS if scores == "independent" else EXCLUSIVE
+    kind = LABELS if scores.startswith("independent") else EXCLUSIVE
     return kind if classes is None else kind.like(text_names(classes, kind.fewest))
 
 

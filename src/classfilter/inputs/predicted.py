@@ -1,4 +1,4 @@
-"""Rows: predictions of classifiers on many streams, the one type that carries them."""
+"""Rows: predictions of classifiers on many streams, the one type that carries them, in order."""
 
 from __future__ import annotations
 
@@ -7,16 +7,75 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from ..errors import ArgumentError
+from ..errors import ArgumentError, Remedy, RowError
+from ..support.arrays import MIN_STEPS, median_step, stable_argsort
 from ..support.html import class_counts
-from ..support.types import Array, Bools, Floats, Ints, Weights
-from ..support.validation import Factorized, row_weights
+from ..support.types import Array, Bools, Floats, Ints
+from ..support.validation import Factorized, factorize
 from .columns import Layout
+from .frames import new_table
 from .heads import Heads
-from .order import NUMBERS, grouped, usual_step
-from .tables import new_table
-from .times import TimeKind
+from .times import TimeKind, require_1d
+
+LONGEST_STEP = 1e30
+"""The largest time between two rows that a filter takes."""
+
+PLAIN_NUMBERS = TimeKind()
+
+
+def grouped(time: Floats, stream: Ints, sort: bool = False) -> tuple[Ints, Floats, Ints]:
+    """Return rows grouped by stream, in order of time: their order, their steps, where each begins.
+
+    The step of a row is its time since the row before, 0 for the first one of a stream.
+    """
+    if sort:
+        order: Ints = np.lexsort((time, stream))
+    elif np.all(stream[1:] >= stream[:-1]):
+        order = np.arange(len(stream))
+    else:
+        order = stable_argsort(stream)
+    t, which, steps = time[order], stream[order], np.zeros(len(time))
+    with np.errstate(over="ignore"):
+        np.subtract(t[1:], t[:-1], out=steps[1:])
+    begins = np.ones(len(which), bool)
+    np.not_equal(which[1:], which[:-1], out=begins[1:])
+    first = np.flatnonzero(begins)
+    steps[first] = 0.0
+    return order, steps, first
+
+
+def _order_error(time: float, before: float, row: int, kind: TimeKind) -> RowError:
+    """Return the error of a row whose time is not after that of the row before it."""
+    back = time < before
+    shown, other = "{}", repr(before)
+    if kind.text(time) != kind.text(before) and kind.kind == "date":
+        shown, other = kind.text(time), kind.text(before)
+    hints: tuple[str, ...] = ()
+    if kind.kind == "date" and kind.zone is None and 0 < before - time <= 3600:
+        hints = ("if clocks were set back then, give dates with their offset, such as +02:00",)
+    return RowError(
+        "time",
+        time,
+        f"is {shown}, {'before' if back else 'too long after'} {other}, that of the row before it",
+        remedy=Remedy.SORT if back else "leave the row out",
+        row=row,
+        hints=hints,
+    )
+
+
+def usual_step(time: Floats, stream: Ints, source: Ints) -> float:
+    """Return the usual time from row to row: the least of the sources' median steps in a stream.
+
+    So two classifiers of one frame, with stamps 50 ms apart, have the step of the frames.
+    """
+    order = np.lexsort((time, source, stream))
+    apart, own = np.diff(time[order]), source[order][1:]
+    forward = (np.diff(stream[order]) == 0) & (np.diff(source[order]) == 0) & (apart > 0)
+    steps = [apart[forward & (own == i)] for i in np.unique(own)]
+    enough = [one for one in steps if len(one) >= MIN_STEPS]
+    return min((median_step(one) for one in enough or steps if len(one)), default=1.0)
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -63,7 +122,7 @@ class Rows:
     one_hot: Bools
     heads: Heads
     label: Ints | None = None
-    time_kind: TimeKind = NUMBERS
+    time_kind: TimeKind = PLAIN_NUMBERS
     sort: bool = False
     """Whether rows may come in any order of time."""
     unit: str | None = None
@@ -117,7 +176,7 @@ class Rows:
 
     def by_stream(self) -> dict[Any, Rows]:
         """Return the rows of each stream, in order of time, by its name."""
-        order, _ = self.grouped()
+        order, _, _ = self.grouped()
         counts = np.bincount(self.stream, minlength=len(self.streams))
         parts = np.split(order, np.cumsum(counts)[:-1])
         return {
@@ -125,17 +184,39 @@ class Rows:
             for name, part in zip(self.streams, parts, strict=False)
         }
 
-    def grouped(self, last: Floats | None = None) -> tuple[Ints, Floats]:
-        """Return the order of the rows by stream and time, and the steps in this order.
+    @cached_property
+    def _in_order(self) -> tuple[Ints, Floats, Ints]:
+        return grouped(self.time, self.stream, self.sort)
 
-        `last` is the time of each stream's row before the first one here, NaN where there is none.
+    def grouped(self, last: Floats | None = None) -> tuple[Ints, Floats, Ints]:
+        """Return the order of the rows by stream and time, their steps, and where streams begin.
+
+        Both the steps and the places of the streams' first rows are in this order. `last` is the
+        time of each stream's row before the first one here, NaN where there is none. A time that
+        goes back is an error.
         """
-        return grouped(self.time, self.stream, self.sort, last, self.time_kind)
+        order, steps, first = self._in_order
+        if last is not None:
+            before = last[self.stream[order[first]]]
+            known = ~np.isnan(before)
+            if known.any():
+                steps = steps.copy()
+                with np.errstate(over="ignore"):
+                    steps[first[known]] = self.time[order[first[known]]] - before[known]
+        if len(steps) and not (steps.min() >= 0 and steps.max() <= LONGEST_STEP):
+            wrong = np.flatnonzero((steps < 0) | (steps > LONGEST_STEP))
+            at = wrong[order[wrong].argmin()]
+            row = int(order[at])
+            before = self.time[order[at - 1]]
+            if last is not None and np.any(first == at):
+                before = last[self.stream[row]]
+            raise _order_error(float(self.time[row]), float(before), row, self.time_kind)
+        return order, steps, first
 
     @cached_property
     def dt(self) -> Floats:
         """The time since the row before of the same stream, (T,); 0 for its first row."""
-        order, steps = self.grouped()
+        order, steps, _ = self.grouped()
         dt = np.empty(len(self))
         dt[order] = steps
         return dt
@@ -188,13 +269,6 @@ class Rows:
         seen: Bools = np.asarray(~np.isnan(self.probs).all(axis=1))
         return seen if source is None else seen & self.of_source(source)
 
-    def weights(self, beta: Weights, default: float | None = None) -> Floats:
-        """Return each row's weight (T,), from that of its source.
-
-        A source that `beta` does not name has the weight `default`; without it, that is an error.
-        """
-        return row_weights(self.factorized_sources, beta, default)
-
     @property
     def factorized_sources(self) -> Factorized:
         """The sources as a column of codes."""
@@ -209,7 +283,11 @@ class Rows:
         """
         columns: dict[str, Any] = {"time": self.time}
         if self.streams not in ((), (None,)):
-            columns["stream"] = [self.streams[i] for i in self.stream.tolist()]
+            names = np.array(self.streams, object)[self.stream]
+            if all(type(name) is int and abs(name) < 1 << 63 for name in self.streams):
+                columns["stream"] = names.astype(np.int64)
+            else:
+                columns["stream"] = [str(name) for name in names]
         columns["source"] = [self.sources[i] for i in self.source.tolist()]
         columns |= self._truth()
         if self.one_hot.any():
@@ -220,7 +298,7 @@ class Rows:
             ]
         for name, p in zip(self.classes, self.probs.T, strict=True):
             columns[f"p_{name}"] = np.where(self.one_hot, np.nan, p)
-        text = TEXT + tuple(name for name in columns if isinstance(columns[name], list))
+        text = tuple(name for name in columns if isinstance(columns[name], list))
         return new_table(columns, kind, text, self.time_kind)
 
     def _truth(self) -> dict[str, Any]:
@@ -239,10 +317,6 @@ class Rows:
         return columns
 
 
-TEXT = ("stream", "source", "label", "prediction")
-"""The columns of text."""
-
-
 def _renumbered(codes: Ints, names: tuple[Any, ...]) -> tuple[Ints, tuple[Any, ...]]:
     """Return the codes of some rows, and the names that occur there, in order of appearance."""
     if len(names) == 1 and len(codes):
@@ -257,3 +331,23 @@ def _renumbered(codes: Ints, names: tuple[Any, ...]) -> tuple[Ints, tuple[Any, .
 def _read_only(column: Array) -> Array:
     column.flags.writeable = False
     return column
+
+
+def source_codes(source: ArrayLike, rows: int) -> Factorized:
+    """Return the source of each row, as text; one name stands for all rows."""
+    if isinstance(source, str):
+        return Factorized(np.zeros(rows, np.intp), [source] if rows else [])
+    if source is None:
+        raise ValueError("source is None; give a name for all rows, or one per row")
+    column = np.asarray(source, dtype=np.object_)
+    require_1d("source", column)
+    return factorize_sources(factorize(column.tolist()))
+
+
+def factorize_sources(source: Factorized) -> Factorized:
+    """Return a column of sources, checked, with their names as text."""
+    for i, cell in enumerate(source.categories):
+        if not isinstance(cell, (str, int)):
+            row = int((source.codes == i).argmax())
+            raise RowError("source", cell, rule="it must be a name", remedy="fill it in", row=row)
+    return Factorized(source.codes, [str(cell) for cell in source.categories])

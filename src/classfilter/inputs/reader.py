@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -10,20 +11,30 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import ArgumentError, RowError
-from ..support.types import Bools, Classes, Confidence, Floats, Ints
-from ..support.validation import Factorized, class_indices, factorize, source_codes
-from .columns import TableFormat, filtered_format, filtered_heads, matches
+from ..support.types import Array, Bools, Classes, Confidence, Floats, Ints
+from ..support.validation import Factorized, factorize
+from .classes import class_indices, in_order
+from .columns import TableFormat, check_named, filtered_format, filtered_heads, matches
 from .files import table_of
-from .frames import read_rows, with_truth
+from .frames import (
+    as_frame,
+    classes_of_labels,
+    column_indices,
+    column_numbers,
+    column_times,
+    factorize_column,
+    index_columns,
+    labels_of_columns,
+    named_streams,
+    result_columns,
+    scores_of_columns,
+    with_columns_of_lists,
+)
 from .heads import Heads, heads_of
-from .labels import truth_of_heads
-from .names import in_order
-from .notices import alike, warn_of, warn_of_odd_rows
-from .order import grouped
-from .outputs import as_labels, as_probabilities, check_scores, predictions
-from .predicted import Rows
-from .tables import as_frame
-from .times import TimeScale, common_kind, read_times
+from .notices import TimeScale, alike, warn_of, warn_of_odd_rows
+from .outputs import as_labels, as_probabilities, check_scores, predictions, truth_of_heads
+from .predicted import Rows, factorize_sources, source_codes
+from .times import common_kind, read_times
 
 
 def rows(
@@ -83,10 +94,12 @@ def rows(
         Which rows of `probs` are classes without confidence; by default those given as classes.
     columns : mapping of str to str, optional
         The names of columns in the table, where they differ: ``{"time": "ts", "p_walk": "walk"}``.
-    scores : {"probabilities", "logits", "percent", "independent"}
-        What the numbers of `probs`, or of ``p_<class>`` and ``confidence``, are. Independent scores
-        are those of labels that may be true at once: each lies in [0, 1], and one label is enough.
-        Columns ``y_<label>`` say where a label is true: 1, 0, or empty.
+    scores : str, default "probabilities"
+        What the numbers of `probs`, or of ``p_<class>`` and ``confidence``, are: also ``"logits"``
+        or ``"percent"``. ``"independent"`` scores are those of labels that may be true at once:
+        each lies in [0, 1], and one label is enough. ``"independent-logits"`` are converted by a
+        sigmoid, ``"independent-percent"`` by a division by 100. Columns ``y_<label>`` say where a
+        label is true: 1, 0, or empty.
     unit : {"s", "ms", "us", "ns"}, optional
         The unit of the numbers of time, which are then converted to seconds. By default they stay
         as they are, with a warning if they look like milliseconds.
@@ -150,8 +163,15 @@ def rows(
         isinstance(data, Mapping) and not hasattr(data, "columns")
     ):
         streams = data if isinstance(data, Mapping) else dict(enumerate(data))
+        for key, part in streams.items():
+            if part is None or isinstance(part, (int, float, list)):
+                rule = "each part is one stream: a dataframe, a path or Rows"
+                remedy = "name arrays: rows(time=..., probs=..., classes=...)"
+                raise ArgumentError(
+                    "data", part, f"has {repr(part)[:40]} as part {key!r}", rule, remedy
+                )
         parts = {name: rows(part, classes=classes, **read) for name, part in streams.items()}
-        return joined(parts, named=isinstance(data, Mapping))
+        return join_streams(parts, named=isinstance(data, Mapping))
     with table_of(data, columns) as table:
         there = list(as_frame(table).columns)
         form = TableFormat.of(classes, **read)
@@ -177,7 +197,40 @@ def is_read(data: Any) -> bool:
 
 def as_rows(data: Any) -> Rows:
     """Return data as Rows: it is read, if it is not yet."""
+    if data is None:
+        raise ArgumentError("rows", None, remedy="give a dataframe, a path or Rows")
     return data if isinstance(data, Rows) else rows(data)
+
+
+@contextmanager
+def rows_to_filter(data: Any, heads: Heads, filter: Any, results: bool = True) -> Iterator[Rows]:  # noqa: A002
+    """Give data as rows for a filter: a table is read by its classes, Rows are as they are.
+
+    With `results`, they have a table to which results can be added. Errors name the file. Once the
+    rows went through without an error, it warns of what is odd about them.
+    """
+    if not is_read(data):
+        with table_of(data) as table:
+            read = read_rows(table, TableFormat(heads))
+            if results:
+                result_columns(read.frame.columns, read.heads)
+            yield read
+            TimeScale(filter=filter).warn_of(read)
+            warn_of_odd_rows(read)
+        return
+    read = as_rows(data)
+    if read.heads.noun != heads.noun:
+        problem = f"has {read.heads.noun} that {read.heads.relation}"
+        rule = f"the {heads.noun} of the filter {heads.relation}"
+        remedy = "" if heads.is_exclusive else 'read them with scores="independent"'
+        raise ArgumentError("rows", list(read.classes), problem, rule, remedy)
+    if results:
+        if read.frame is None:
+            read = replace(read, frame=as_frame(read.to_table()))
+        result_columns(read.frame.columns, read.heads)
+    yield read
+    # What is odd about rows, and the unit of their times, was said when they were read.
+    TimeScale("s", filter).warn_of(read)
 
 
 def rows_of_table(df: Any, form: TableFormat) -> Rows:
@@ -192,10 +245,83 @@ def rows_of_table(df: Any, form: TableFormat) -> Rows:
         )
     table = with_truth(table)
     warn_of_odd_rows(table)
-    scale = TimeScale(form.unit)
-    scale.see(table.time, numbers=table.time_kind.is_number)
-    scale.warn()
+    TimeScale(form.unit).warn_of(table)
     return table
+
+
+def read_rows(df: Any, format: TableFormat | None = None) -> Rows:  # noqa: A002
+    """Read and check a dataframe, but for the true classes; see `with_truth`."""
+    table, format = as_frame(df), format or TableFormat()  # noqa: A001
+    frame = with_columns_of_lists(table, format)
+    index = index_columns(frame, format) if frame.implementation.is_pandas() else {}
+    layout = format.layout([*frame.columns, *index])
+    columns = {
+        name: index[column] if column in index else frame[column]
+        for name, column in layout.columns.items()
+    }
+    heads = layout.heads
+    if not heads.shown:
+        heads = heads.like(classes_of_labels(frame, layout))
+    zeros = np.zeros(len(frame), np.intp)
+    source = Factorized(zeros, ["default"])
+    stream = Factorized(zeros, [None] if len(frame) else [])
+    if "source" in columns:
+        source = factorize_sources(factorize_column(columns["source"]))
+    if "stream" in columns:
+        stream = named_streams(factorize_column(columns["stream"]))
+    read = labels_of_columns if layout.labels else scores_of_columns
+    outputs = read(columns, heads, format, layout)
+    time, kind = column_times(columns["time"], format)
+    return Rows(
+        time=time,
+        stream=stream.codes,
+        streams=tuple(stream.categories),
+        source=source.codes,
+        sources=tuple(source.categories),
+        probs=outputs.probs,
+        one_hot=outputs.one_hot,
+        heads=heads,
+        time_kind=kind,
+        sort=format.sort,
+        unit=format.unit,
+        frame=table,
+        layout=layout,
+    )
+
+
+def with_truth(rows: Rows) -> Rows:
+    """Return the rows of a table with the true classes that its column ``label`` has.
+
+    For labels, the columns ``y_<label>`` say whether each is true: 1, 0, or empty. For other heads,
+    they name the class.
+    """
+    if rows.frame is None or rows.layout is None or rows.label is not None:
+        return rows
+    if not rows.heads.is_exclusive:
+        return replace(rows, label=_truth_of_heads(rows))
+    check_named(rows.layout.columns, "label")
+    column = rows.layout.columns.get("label")
+    if column is None:
+        return rows
+    return replace(rows, label=column_indices(rows.frame[column], rows.classes, "label"))
+
+
+def _truth_of_heads(rows: Rows) -> Ints | None:
+    names = [f"y_{name}" for name in rows.heads.names]
+    there = [name for name in names if name in rows.frame.columns]
+    if not there:
+        return None
+    if there != names:
+        missing = [name for name in names if name not in there]
+        raise ArgumentError("the table", missing, f"has {there}, but not {{}}", remedy="add them")
+    columns: list[Array] = []
+    for h, name in enumerate(names):
+        if h in rows.heads.labels:
+            columns.append(column_numbers(rows.frame[name]))
+        else:
+            classes = tuple(one.partition(":")[2] for one in rows.heads.columns[h])
+            columns.append(column_indices(rows.frame[name], classes, name))
+    return truth_of_heads(np.stack(columns, axis=1), rows.heads, "y")
 
 
 def _of_arrays(
@@ -216,7 +342,7 @@ def _of_arrays(
     outputs = predictions(_as_probabilities(probs, scores, heads), heads, confidence)
     t, kind = read_times(time, unit, time_format)
     codes, sources = source_codes(source, t.size)
-    streams = _streams(stream, t.size)
+    streams = _stream_codes(stream, t.size)
     columns: dict[str, Any] = {
         "time": t,
         "stream": streams.codes,
@@ -231,24 +357,23 @@ def _of_arrays(
     if sort:  # rows of equal time keep their order
         order = np.argsort(t, kind="stable")
         columns = {name: None if x is None else x[order] for name, x in columns.items()}
-    grouped(columns["time"], columns["stream"], kind=kind)
-    for notice in (alike(streams.categories, "streams"), alike(heads.shown, "classes")):
-        warn_of(notice)
-    scale = TimeScale(unit)
-    scale.see(t, numbers=kind.is_number)
-    scale.warn()
     for column in columns.values():
         if column is not None:
             column.flags.writeable = False
-    return Rows(
+    read = Rows(
         **columns, streams=tuple(streams.categories), sources=tuple(sources), heads=heads,
         time_kind=kind, unit=unit,
     )  # fmt: skip
+    read.grouped()
+    for notice in (alike(read.streams, "streams"), alike(heads.shown, "classes")):
+        warn_of(notice)
+    TimeScale(unit).warn_of(read)
+    return read
 
 
 def _as_probabilities(probs: Any, scores: str, heads: Heads) -> Any:
     """Return logits or percentages (T, C) as probabilities; anything else as it is."""
-    if scores not in ("logits", "percent") or as_labels(probs) is not None:
+    if not scores.endswith(("logits", "percent")) or as_labels(probs) is not None:
         return probs
     numbers = np.asarray(in_order(probs, heads.shown), np.float64)
     return as_probabilities(numbers, scores, heads)
@@ -259,16 +384,11 @@ def _truth(label: Any, heads: Heads) -> Ints:
     return class_indices(label, heads.shown) if heads.is_exclusive else truth_of_heads(label, heads)
 
 
-def _streams(stream: ArrayLike | None, count: int) -> Factorized:
+def _stream_codes(stream: ArrayLike | None, count: int) -> Factorized:
     if stream is None:
         return Factorized(np.zeros(count, np.intp), [None] if count else [])
     cells = stream.tolist() if isinstance(stream, np.ndarray) else list(np.asarray(stream, object))
-    named = factorize(cells)
-    for i, cell in enumerate(named.categories):
-        if cell is None or cell != cell:
-            row = int((named.codes == i).argmax())
-            raise RowError("stream", cell, "is {}", "every row needs one", "fill it in", row)
-    return named
+    return named_streams(factorize(cells))
 
 
 def _check_one_hot(one_hot: ArrayLike, probs: Floats) -> Bools:
@@ -291,7 +411,7 @@ def _of_windows(data: Any, classes: Classes | None, scores: str) -> Rows:
     return rows(time=time, probs=probs, classes=names, scores=scores)
 
 
-def joined(parts: Mapping[Any, Rows], named: bool = True) -> Rows:
+def join_streams(parts: Mapping[Any, Rows], named: bool = True) -> Rows:
     """Return the rows of several streams as one, all of the same classes.
 
     Where the parts are not `named`, they keep the names of their streams if these differ.

@@ -17,7 +17,7 @@ import numpy as np
 from ..errors import ArgumentError, Remedy
 from ..inputs import COLUMNS, TableFormat, TimeScale, check_named, per_second, softmax
 from ..pipeline import DEFAULT_SOURCE, Chain
-from ..support.validation import class_order, factorize
+from ..support.validation import factorize
 from .line_values import (
     NUMBERS,
     LineError,
@@ -185,7 +185,7 @@ class LineFilter:
     def _use(self, streams: LiveStreams) -> None:
         """Prepare all that depends on the classes."""
         columns, chain = streams.columns, streams.chain
-        order = class_order(chain, columns).tolist()
+        order = chain.heads.order_in(columns).tolist()
         self._chain, self._weights = chain, chain._weights
         self._is_exclusive = chain.heads.is_exclusive
         self._form = _for_chain(self._form, chain)

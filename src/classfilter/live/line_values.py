@@ -21,8 +21,8 @@ from ..inputs import (
     check_heads,
     label_row,
     parse_timestamp,
+    table_label_indices,
 )
-from ..support.validation import table_label_indices
 
 NUMBERS = frozenset((int, float))
 

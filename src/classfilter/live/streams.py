@@ -19,7 +19,6 @@ from ..engine import store as file
 from ..pipeline import Chain
 from ..support.atomic import real_path, remove_drafts, require_lock
 from ..support.types import Array
-from ..support.validation import class_order
 
 SHARE = 30
 """From one save to the next, at least so many times what the first of them took."""
@@ -254,7 +253,7 @@ def resume(
         columns = tuple(map(str, saved.meta["columns"]))
         if len(set(columns)) < len(columns):
             raise ValueError("a class is there twice")
-        class_order(saved.chain, columns)
+        saved.chain.heads.order_in(columns)
     chain = _without_policy(make_chain(columns))
     if chain.digest != saved.chain.digest:
         file.require_same(path, saved.chain.settings, chain.settings)

@@ -21,7 +21,7 @@ from ..policy import Adaptive, Periodic, Policy
 from ..support.atomic import atomic_write
 from ..support.html import block, table
 from ..support.types import Array, Bools, Floats, Weights
-from ..support.validation import Factorized, class_order
+from ..support.validation import Factorized
 from .channel import Channel, Channels
 from .expected import Expected, all_expected
 from .heads import (
@@ -380,10 +380,8 @@ class Chain:
         weights are (T,), or (T, H) where they differ by head.
         """
         probs = self.at_reliability(source, probs, one_hot)
-        if classes is not None:
-            columns = class_order(self._fresh, classes)
-            if not np.array_equal(columns, np.arange(columns.size)):
-                probs = probs[:, columns]
+        if classes is not None and classes != self._names:
+            probs = probs[:, self.heads.order_in(classes)]
         if not self.heads.is_exclusive:
             probs = probs.astype(self._dtype, copy=False)  # off is what on lacks in its precision
         stack = self.heads.stacked(probs)
@@ -425,7 +423,7 @@ class Chain:
 
     def in_order_of(self, classes: tuple[str, ...], results: Array) -> Array:
         """Return results (T, K) with their columns in another order of the classes."""
-        columns = class_order(self._fresh, classes)
+        columns = self.heads.order_in(classes)
         return results[:, np.argsort(columns)]
 
     @cached_property
@@ -486,7 +484,7 @@ class Chain:
         probs, weights = self.observe_rows(
             rows.factorized_sources, rows.probs, rows.one_hot, rows.classes
         )
-        order, dt = rows.grouped()
+        order, dt, _ = rows.grouped()
         probs = self.heads.for_filter(probs)
         results = np.empty((len(rows), len(self._names)), self._dtype)
         ends = np.cumsum(np.bincount(rows.stream, minlength=len(rows.streams)))

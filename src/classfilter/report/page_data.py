@@ -15,7 +15,6 @@ from ..embedded import prepared
 from ..filters import DirichletFilter, StickyFilter
 from ..inputs import DEFAULT_RELIABILITY, Rows
 from ..pipeline import Chain
-from ..support.validation import class_order
 from ..tuning import step_of
 
 NamedRecordings = list[tuple[str, Rows]]
@@ -55,7 +54,7 @@ def page_data(streams: NamedRecordings, tuned: Chain) -> dict[str, Any]:
     played = _played(tuned)
     filter_ = played.filter()
     first = streams[0][1]
-    columns = class_order(filter_, first.classes)
+    columns = played.heads.order_in(first.classes)
     place_of = np.argsort(columns)
     sources = list(played.beta)  # type: ignore[arg-type]
     return {

@@ -39,7 +39,6 @@ from ..inputs import (
     Heads,
     Rows,
     TimeKind,
-    group_starts,
     grouped,
     heads_of,
     named_classes,
@@ -74,9 +73,9 @@ def rows_of(
     try:
         if times is not None:
             time, kind = read_times(_one_per_row("times", times, n))
-        order, _ = grouped(time, streams.codes, sort=True)
+        order, _, first = grouped(time, streams.codes, sort=True)
         if times is None:  # the rows of each stream are one time unit apart
-            parts = np.split(order, group_starts(streams.codes[order]))
+            parts = np.split(order, first[1:])
             time[order] = np.concatenate([np.arange(len(part)) for part in parts])
         checked, one_hot = predictions(probs, heads)
     except RowError as error:
@@ -272,7 +271,7 @@ def out_of_fold(
 
 def _folds(cv: Any, y: Array, rows: Rows) -> Iterator[tuple[Ints, Ints]]:
     """Yield the rows to fit on and to predict, streams and times in order."""
-    order, _ = rows.grouped()
+    order, _, _ = rows.grouped()
     several = len(rows.streams) > 1
     if isinstance(cv, Integral):
         if cv < 2:

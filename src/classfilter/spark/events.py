@@ -13,7 +13,6 @@ from ..filters import Filter
 from ..pipeline import Chain, Channels
 from ..support.imports import import_optional
 from ..support.types import Weights
-from ..support.validation import class_order
 from .batch import checked_lag_of, checked_tables, require_batch
 from .rows import CheckedRows, seconds_if_any
 from .schema import (
@@ -102,7 +101,7 @@ def classes_in_order(form: FrameFormat) -> tuple[str, ...]:
     """Return the names of the classes, in the order of the results before they are columns."""
     if form.chain is None:
         return form.classes
-    return tuple(form.classes[k] for k in class_order(form.chain, form.classes))
+    return tuple(form.classes[k] for k in form.chain.heads.order_in(form.classes))
 
 
 NO_CLASS: Any = (None,)

@@ -14,7 +14,6 @@ from pyspark.sql.streaming import StatefulProcessor, StatefulProcessorHandle
 from ..engine import REMEDY, Engine, StreamRow, pack, unpack, update_stream_of
 from ..events import Event, event_of, microseconds
 from ..support.types import Array
-from ..support.validation import class_order
 from .events import NO_CLASS, classes_in_order
 from .schema import ERROR, OBSERVATION, REFUSED, STATUS, TIE, TIME, FrameFormat
 
@@ -197,7 +196,7 @@ class RowProcessor(StreamProcessor):
         """Begin the rows of a partition; Spark calls it."""
         super().init(handle)
         form = self._form
-        place = class_order(form.settings, form.classes)
+        place = form.settings.heads.order_in(form.classes)
         self._order = np.argsort(place)
         self._heads = form.settings.heads.like(form.classes[k] for k in place)
         # Where each cell of a result comes from: the row, and behind it the results.

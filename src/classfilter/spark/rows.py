@@ -17,7 +17,6 @@ from ..inputs import (
 )
 from ..support.imports import import_optional
 from ..support.types import Array, Bools
-from ..support.validation import class_order
 from .schema import STATUS, FrameFormat
 
 if TYPE_CHECKING:
@@ -102,7 +101,7 @@ def add_results(checked: CheckedRows, form: FrameFormat, P: Array, status: bool)
     """Return a table with the results of its valid rows, (T, K), as new columns."""
     pa = import_optional("pyarrow", extra="spark")
     table, valid, classes, chain = checked.table, checked.valid, form.classes, form.settings
-    place = class_order(chain, classes)
+    place = chain.heads.order_in(classes)
     missing = None
     estimates = np.ascontiguousarray(P.T)
     if not valid.all():

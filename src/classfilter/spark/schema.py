@@ -12,7 +12,6 @@ from ..errors import ArgumentError
 from ..inputs import Heads, Layout, TableFormat, filtered_format, result_columns
 from ..pipeline import Chain
 from ..support.imports import import_optional
-from ..support.validation import class_order
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -98,7 +97,7 @@ def frame_format(
     _check_invalid(invalid)
     table = format_for(chain, columns, scores, unit)
     form = FrameFormat(table, table.layout(df.columns), chain, invalid)
-    class_order(chain, form.classes)
+    chain.heads.order_in(form.classes)
     _check_types(df, form)
     return form
 

@@ -144,7 +144,7 @@ def changes_in_words(
 
 def rate_unit(effect: Effect | EventEffect, count: int) -> tuple[str, float]:
     """Return how a count is told: "an hour", "a day" or "in 1000 rows"; and the factor for it."""
-    if not effect.in_seconds:
+    if not effect.in_seconds or not effect.time:  # one row of a stream takes no time
         return "in 1000 rows", 1000 / effect.rows
     often = 3600 * count / effect.time >= 1
     return ("an hour", 3600 / effect.time) if often else ("a day", 86400 / effect.time)

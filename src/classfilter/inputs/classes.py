@@ -1,18 +1,24 @@
-"""Numbers that have names of classes, such as the columns of a dataframe, in a filter's order."""
+"""Names of classes as numbers: of columns, in the order of a filter; of labels, as indices."""
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from .. import _core
 from ..errors import ArgumentError, Remedy, RowError
 from ..support.imports import import_optional
-from ..support.types import Array, Floats, is_number
-from ..support.validation import is_missing
+from ..support.types import Array, Floats, Ints, is_number
+from ..support.validation import Factorized, factorize, is_missing
+from .times import require_1d
+
+FLAG = (bool, np.bool_)
+"""The types of True and False."""
 
 
 def in_order(values: Any, classes: Sequence[Any], *, of_one_row: bool = False) -> Any:
@@ -31,9 +37,11 @@ def in_order(values: Any, classes: Sequence[Any], *, of_one_row: bool = False) -
             rows_given = max(map(len, cells))
             remedy = "give one row, or call run"
             raise RowError("probs", rows_given, "has {} rows", "it must have 1", remedy)
-        return np.array([_numbers(c, classes[i])[0] for i, c in enumerate(cells)])
+        return np.array([_named_numbers(c, classes[i])[0] for i, c in enumerate(cells)])
     try:
-        return np.stack([_numbers(columns[k], classes[i]) for i, k in enumerate(order)], axis=1)
+        return np.stack(
+            [_named_numbers(columns[k], classes[i]) for i, k in enumerate(order)], axis=1
+        )
     except ValueError as error:
         if isinstance(error, ArgumentError):
             raise
@@ -142,7 +150,7 @@ def _columns(values: Any) -> list[Any]:
     return list(values.get_columns())
 
 
-def _numbers(cells: Any, name: Any) -> Floats:
+def _named_numbers(cells: Any, name: Any) -> Floats:
     """Return a column of numbers, NaN where there is none."""
     try:
         _core.check_no_booleans(cells)  # NumPy takes one beside a number as a number
@@ -159,3 +167,66 @@ def _numbers(cells: Any, name: Any) -> Floats:
             raise RowError("probs", cell, rule=rule, remedy=remedy, row=row, entry=str(name))
         out[row] = math.nan if missing else cell
     return out
+
+
+def class_indices(label: ArrayLike, classes: tuple[str, ...], what: str = "label") -> Ints:
+    """Return the class index of each label of an array, -1 where it is missing.
+
+    A whole number is an index, whatever the names are; `what` is the argument.
+    """
+    K = len(classes)
+    if isinstance(label, np.ndarray) and label.dtype.kind == "i":
+        require_1d(what, label)
+        if label.min(initial=0) >= -1 and label.max(initial=0) < K:
+            return label.astype(np.intp)
+    column = np.array(label, dtype=np.object_)
+    require_1d(what, column)
+    if isinstance(label, np.ndarray) and label.dtype.kind == "f":
+        column[np.isnan(label)] = None  # equal cells, for factorize
+    known = {k: k for k in range(-1, K)} | {name: k for k, name in enumerate(classes)}
+    return factorized_indices(factorize(column.tolist()), classes, known, what)
+
+
+def table_label_indices(classes: tuple[str, ...]) -> dict[Any, int]:
+    """Return the index that each label in a table or a file means; a number may be text there.
+
+    Where all classes are named by whole numbers, a whole number is a name.
+    """
+    names = {name: k for k, name in enumerate(classes)}
+    numbers = {k: k for k in names.values()}
+    if all(re.fullmatch(r"-?\d+", name) for name in names):
+        numbers = {int(name): k for name, k in names.items()}
+    numbers = {-1: -1} | numbers
+    return numbers | {str(number): k for number, k in numbers.items()} | names
+
+
+def factorized_indices(
+    label: Factorized, classes: tuple[str, ...], known: dict[Any, int], what: str = "label"
+) -> Ints:
+    """Return the class index of each label of a column, -1 where it is missing."""
+    known = known | _flag_indices(label, classes, what)
+    unknown = [
+        i for i, cell in enumerate(label.categories) if cell not in known and not is_missing(cell)
+    ]
+    if unknown:
+        row = int(np.isin(label.codes, unknown).argmax())
+        cell = label.categories[label.codes[row]]
+        remedy = f"give a name, an index from 0 to {len(classes) - 1}, or -1 where it is unknown"
+        raise RowError(what, cell, "is {}", f"the classes are {list(classes)}", remedy, row)
+    indices = [known.get(cell, -1) for cell in label.categories]
+    return np.array(indices, dtype=np.intp)[label.codes]
+
+
+def _flag_indices(label: Factorized, classes: tuple[str, ...], what: str) -> dict[Any, int]:
+    """Return the index of each class that True and False name; they are no numbers of classes."""
+    found = {}
+    for i, cell in enumerate(label.categories):
+        if isinstance(cell, FLAG):
+            if str(cell) not in classes:
+                row = int((label.codes == i).argmax())
+                rule = f"the classes are {list(classes)}, and a flag is none of them"
+                flags = "np.where(flags, {!r}, {!r}) where True is {!r}"
+                remedy = f"give the names, such as {flags.format(*classes[:2], classes[0])}"
+                raise RowError(what, bool(cell), "is {}", rule, remedy, row)
+            found[cell] = classes.index(str(cell))
+    return found
