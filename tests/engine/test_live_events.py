@@ -503,9 +503,9 @@ def test_dates_and_spans_live_are_those_of_a_table(kind: str) -> None:
     column = spans if kind in ("timedelta", "span") else dates
     live: Any = {
         "datetime": lambda: dates.astype("datetime64[us]").tolist(),
-        "timestamp": lambda: [pd.Timestamp(x) for x in dates],
+        "timestamp": lambda: list(pd.to_datetime(dates)),
         "timedelta": lambda: spans.astype("timedelta64[us]").tolist(),
-        "span": lambda: [pd.Timedelta(x) for x in spans],
+        "span": lambda: list(pd.to_timedelta(spans)),
         "ns": lambda: list(dates),
         "us": lambda: list(dates.astype("datetime64[us]")),
     }[kind]()
