@@ -140,7 +140,7 @@ def test_few_streams_have_no_intervals() -> None:
 
 @pytest.mark.slow
 def test_the_intervals_equal_a_plain_loop(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys.modules["classfilter.compare.row_measures"], "MIN_STREAMS", 2)
+    monkeypatch.setattr(sys.modules["classfilter.compare.row_measures"], "FEWEST_STREAMS", 2)
     again = result.__wrapped__()
     folds = two_folds(some(), "strong")
     assert folds is not None

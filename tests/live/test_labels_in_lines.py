@@ -57,6 +57,25 @@ def test_one_label_by_one_key() -> None:
     assert row["f_speech"] == floored
 
 
+def test_heads_of_several_classes() -> None:
+    heads: Any = {"activity": ["walk", "sit", "run"], "alone": None}
+    each = {"activity": cf.StickyFilter(3, stay=0.9), "alone": cf.StickyFilter(2, stay=0.8)}
+    chain = cf.Chain(cf.MultiLabelFilter(heads, each))
+    rng = np.random.default_rng(5)
+    probs = np.column_stack([rng.dirichlet(np.ones(3), 9), rng.random(9)])
+    rows = cf.rows(time=np.arange(9.0), probs=probs, classes=heads)
+    keys = [f"p_{name}" for name in rows.classes]
+    lines = [{"time": t, **dict(zip(keys, p, strict=True))} for t, p in enumerate(probs.tolist())]
+    results, messages = served(lines, chain, classes=chain.heads)
+    wanted = cf.filter_table(rows, chain)
+    for name in rows.classes:
+        assert [row[f"f_{name}"] for row in results] == wanted[f"f_{name}"].to_list(), messages
+    assert [row["activity"] for row in results] == wanted["activity"].to_list()
+    assert [row["labels"] for row in results] == [
+        ["alone"] * (name == "alone") for name in wanted["labels"].to_list()
+    ]
+
+
 def test_earlier_results_are_replaced() -> None:
     first, _ = served([GOOD, GOOD | {"time": 1, "p_wren": None}], CHAIN)
     again, messages = served(first, CHAIN, scores="independent")

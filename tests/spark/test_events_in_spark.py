@@ -63,7 +63,7 @@ def test_any_arrow_batches(kind: str, seed: int, cuts: list[int]) -> None:
     table, chain = format_for(filter), cf.Chain(filter, beta=BETA, channel=CHANNEL)
     form = FrameFormat(table, table.layout(df.columns), chain, "fail")
     lag = how.get("lag") if how else 0
-    with mock.patch.object(batch, "ROWS_AT_ONCE", 1):  # so that each batch is a table of its own
+    with mock.patch.object(batch, "ROWS_OF_TABLE", 1):  # so that each batch is a table of its own
         out = list(_Events(form, rule, lag, None)(iter(batches(df, cuts))))
     wanted = cf.events(df.sort(ORDER), chain, rule, **how)
     if len(wanted) or out:

@@ -88,7 +88,7 @@ def test_any_arrow_batches(kind: str, lag: int | None, seed: int, cuts: list[int
     df, chain = birds(3, 30, seed), CHAINS[kind]
     table = format_for(chain)
     form = FrameFormat(table, table.layout(df.columns), chain, "fail")
-    with mock.patch.object(batch, "ROWS_AT_ONCE", 1):  # so that each batch is a table of its own
+    with mock.patch.object(batch, "ROWS_OF_TABLE", 1):  # so that each batch is a table of its own
         parts = list(batch.Work(form, lag)(iter(batches(df, cuts, ORDER))))
     out = pl.from_arrow(pa.Table.from_batches(parts))
     assert isinstance(out, pl.DataFrame)

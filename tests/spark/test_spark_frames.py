@@ -78,7 +78,7 @@ def test_any_partitioning(
     assert_same_bits(filtered, expected(df, filter))
 
 
-AT_ONCE = mock.patch.object(batch, "ROWS_AT_ONCE", 1)
+AT_ONCE = mock.patch.object(batch, "ROWS_OF_TABLE", 1)
 """Each batch is a table of its own."""
 
 

@@ -204,8 +204,9 @@ def _named_heads(classes: tuple[str, ...], scores: str) -> Heads:
     for name in classes:
         head, _, one = name.partition(":")
         layout.setdefault(head, []).extend([one] if one else [])
-    if scores != "independent" or not any(layout.values()):
-        return heads_of(None, scores)
+    kind = heads_of(None, scores)
+    if kind.is_exclusive or not any(layout.values()):
+        return kind
     return heads_of({head: names or None for head, names in layout.items()}, scores)
 
 

@@ -150,7 +150,7 @@ def write_events(
     Examples
     --------
     >>> import tempfile
-    >>> night = [Event("ann", "walk", 0.0, 60.5, 0.9), Event("ann", "sit", 60.5, 90.0, 0.7)]
+    >>> night = Events([("ann", "walk", 0.0, 60.5, 0.9), ("ann", "sit", 60.5, 90.0, 0.7)])
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     write_events(night, f"{folder}/night.rttm")
     ...     print(Path(f"{folder}/night.rttm").read_text().strip())

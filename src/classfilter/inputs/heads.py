@@ -236,13 +236,18 @@ class Heads:
         """Return the text of each of the `decisions`, from the columns of results, (C, T)."""
         heads = [h for h in range(len(self.names)) if h not in self.labels]
         found = [
-            Factorized(most_probable(columns[self.spans[h]]), list(map(str, self.columns[h])))
-            for h in heads
+            Factorized(most_probable(columns[self.spans[h]]), self._own_names(h)) for h in heads
         ]
         if self.labels:
             places = [self.spans[h].start for h in self.labels]
             found.append(labels_on(columns[places] > 0.5, [str(self.shown[i]) for i in places]))
         return found
+
+    def _own_names(self, head: int) -> list[str]:
+        """Return the names of the classes of a head, without that of the head."""
+        names = list(map(str, self.columns[head]))
+        head_name = "" if self.is_exclusive else f"{self.names[head]}:"
+        return [name.removeprefix(head_name) for name in names]
 
     def decided(self, row: Array) -> list[str]:
         """Return the text of each of the `decisions`, from one row of results, (C,)."""

@@ -13,7 +13,6 @@ Array = NDArray[Any]
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 Bools = NDArray[np.bool_]
-Names = NDArray[np.str_]
 Classes = SupportsIndex | Iterable[Hashable]
 """The number of classes, or their names."""
 Weights = Mapping[str, float] | Mapping[str, float | Mapping[str, float]] | float
