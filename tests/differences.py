@@ -272,10 +272,16 @@ TICKS = Difference(
     "confirmed; beyond that, the oldest is decided early, as with `max_delay`.",
     "Whole numbers need no rounding, and the memory of a device is fixed.",
 )
+FROM_THE_FIRST_ROW = Difference(
+    "exported firmware",
+    "Events begin with the first row that `cf_decide_f32` gets, also before any prediction.",
+    "The program chooses the rows to decide on: call it from the first prediction on.",
+)
 DIFFERENCES = [
     CALL, WHOLE_TABLE, NO_EXPIRY, FILLED, TEXT, KEYS, LINES_ARE_THE_CLOCK, DEFAULT_JUMP, REPLAYED,
     LISTS, ONE_STREAM, NEVER_STOPS, SORTED, STATUS, BATCHES, WATERMARK, AHEAD, DUPLICATES, NO_FILE,
     EVENTS_IN_SPARK, LIVE_EVENTS_IN_SPARK, NO_EVENTS, NO_SMOOTHING, DEVICE, SINGLE, TICKS,
+    FROM_THE_FIRST_ROW,
 ]  # fmt: skip
 OF: dict[str, tuple[Difference, ...]] = {
     "Tracker.update": (),
@@ -292,7 +298,7 @@ OF: dict[str, tuple[Difference, ...]] = {
     "event_frame": (EVENTS_IN_SPARK,),
     "event_stream": (EVENTS_IN_SPARK, LIVE_EVENTS_IN_SPARK),
     "JavaScript": (NO_FILE, NO_SMOOTHING),
-    "firmware": (DEVICE, SINGLE, TICKS),
+    "firmware": (DEVICE, SINGLE, TICKS, FROM_THE_FIRST_ROW),
 }
 """The differences of each entry point."""
 

@@ -8,12 +8,14 @@ import random
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any
 
+import numpy as np
 import pytest
 
 import classfilter as cf
-from classfilter.live import event_lines
+from classfilter.live import event_lines, serve
 from conftest import Run
 from ndjson_lines import as_line, many_rows
 
@@ -305,3 +307,26 @@ def test_no_rule_is_an_error_of_usage(run: Run, config: bool) -> None:
     options = ["--config=filter.toml"] if config else FILTER
     err = refused(run, ROWS, "--events=found", *options, code=2)
     assert "there is no rule for events; give --change-cost, such as 30s, or --config" in err
+
+
+def test_a_smoother_says_how_much_the_class_of_a_line_counts(tmp_path: Path) -> None:
+    """The smoother has a channel for the source, the filter has none: as in a table."""
+    f = cf.StickyFilter(["x", "y"], half_life=4.0)
+    channel = {"default": cf.Channel([[8, 2], [1, 9]])}
+    smoother = cf.Chain(f, channel=channel, rule=cf.EventRule(0.5))
+    chain = cf.Chain(f, smoother=smoother, rule=cf.EventRule(0.5))
+    labels = ["x"] * 6 + ["y"] * 6 + ["x"] * 6
+    lines = [{"time": float(i), "prediction": name} for i, name in enumerate(labels)]
+    with TemporaryFile() as source, TemporaryFile() as sink:
+        source.write("".join(json.dumps(line) + "\n" for line in lines).encode())
+        source.seek(0)
+        serve(
+            lambda names: chain, source=source.fileno(), sink=sink.fileno(), classes=["x", "y"],
+            events=tmp_path / "events", lag=2,
+        )  # fmt: skip
+    found = [json.loads(line) for line in (tmp_path / "events").read_text().splitlines()]
+    rows = cf.rows(time=np.arange(18.0), probs=labels, classes=["x", "y"])
+    events = cf.events(rows, chain, smooth=True, lag=2)
+    told = [event["probability"] for event in found]
+    assert told == [event.probability for event in events][: len(told)]
+    assert told

@@ -341,6 +341,8 @@ class Tracker:
         """
         engine, table, chain = self._engine, self._table, self._chain
         begins = self._begins(stream, time, at, probs)
+        if self._is_exclusive:  # a channel would take what is no row, such as booleans
+            _core.check_row(len(self.classes), probs, 1.0, 0.0)
         _, beta, observation = chain.observe(source, probs)
         smoothed = None
         if self._lag is not None:
