@@ -192,14 +192,14 @@ static size_t slow_of(const cf_events *rule) {
 #ifdef CF_TICKS
 CF_INLINE size_t size_of_fixed(const cf_events *rule, size_t slow) {
     const size_t numbers = (rule->classes + 2 * slow) * sizeof(cf_real) + slow * sizeof(events_ring);
-    return sizeof(events_head) + states_of(rule) * sizeof(events_open) + (numbers + 7) / 8 * 8;
+    return (sizeof(events_head) + states_of(rule) * sizeof(events_open) + numbers + 7) / 8 * 8;
 }
 #else
 static size_t size_of_fixed(const cf_events *rule, size_t slow) {
     const size_t states = states_of(rule);
     const size_t reals = (3 + CF_RESTS) * states + rule->classes + 2 * slow;
     const size_t numbers = reals * sizeof(cf_real) + 3 * states * sizeof(events_index) + slow * sizeof(events_ring);
-    return sizeof(events_head) + 2 * states * sizeof(double) + (numbers + 7) / 8 * 8;
+    return (sizeof(events_head) + 2 * states * sizeof(double) + numbers + 7) / 8 * 8;
 }
 #endif
 
