@@ -301,7 +301,7 @@ def test_a_keyword_that_is_not_known_names_the_right_one(make: Any, name: str, r
 def test_known_keywords_are_shown_and_needed_as_before() -> None:
     names = list(inspect.signature(cf.StickyFilter).parameters)
     assert names[:3] == ["classes", "stay", "half_life"]
-    with pytest.raises(TypeError, match="missing 1 required positional argument: 'filter'"):
+    with pytest.raises(TypeError, match="filter"):
         cf.MultiLabelFilter(labels=["a"])  # type: ignore[call-arg]
 
 

@@ -123,14 +123,3 @@ def test_a_class_that_a_fold_lacks_is_improbable_there() -> None:
     y = np.where((data.y == "run") & (data.groups != "a")[:, None], "walk", data.y)
     model = FilteredClassifier(FOREST, "sticky").fit(data.X, y, **data.where)
     assert all(np.isfinite(P).all() for P in model.predict_proba(data.X, **data.where))
-
-
-def test_outputs_that_do_not_fit_are_refused() -> None:
-    data = Data(rows=20)
-    y = np.column_stack([data.y, np.full(len(data.y), "always")])
-    with pytest.raises(ValueError, match="y has one class, 'always', in column 2; at least two"):
-        FilteredClassifier(FOREST).fit(data.X, y)
-    with pytest.raises(ValueError, match=r"y has shape \(80, 5\), but is no indicator"):
-        FilteredClassifier(FOREST).fit(data.X, data.X)
-    with pytest.raises(ValueError, match="y has labels that may be true at once"):
-        FilteredClassifier(FOREST, cf.StickyFilter(5)).fit(data.X, data.y)

@@ -129,15 +129,3 @@ def test_scikit_learn_cross_validates_it() -> None:
     model = FilteredClassifier(ESTIMATORS["one against the rest"], half_life=3.0)
     scores = cross_val_score(model, data.X, data.y, cv=3, scoring="average_precision")
     assert ((scores > 0.3) & (scores <= 1)).all()
-
-
-def test_what_does_not_fit_is_refused() -> None:
-    data = Data(rows=20)
-    X, y = data.X, data.y
-    with pytest.raises(ValueError, match=r"y has labels that may be .* need MultiLabelFilter"):
-        FilteredClassifier(FOREST, cf.StickyFilter(3)).fit(X, y)
-    f = cf.MultiLabelFilter(2, cf.StickyFilter(2))
-    with pytest.raises(ValueError, match="y has classes that exclude each other"):
-        FilteredClassifier(FOREST, f).fit(X, y[:, 0])
-    with pytest.raises(ValueError, match=r"y has the values \[-1, 1\]; an indicator has 0 and 1"):
-        FilteredClassifier(FOREST, half_life=3.0).fit(X, 2 * y - 1)

@@ -12,7 +12,6 @@ import pytest
 
 import classfilter as cf
 from classfilter.embedded import export, verify
-from classfilter.policy import Adaptive
 from conftest import Run
 from firmware_configs import STEP, label_configs
 
@@ -73,29 +72,6 @@ def test_a_label_is_on_above_one_half(tmp_path: Path) -> None:
     command = [COMPILERS[0], "-std=c99", "-Isrc", "on.c", "src/classfilter.c", "-o", "on"]
     subprocess.run(command, cwd=tmp_path, check=True)
     assert subprocess.run(tmp_path / "on").returncode == 50
-
-
-@pytest.mark.parametrize(
-    ("config", "message"),
-    [
-        (
-            cf.MultiLabelFilter(
-                ["a", "b"], {"a": cf.StickyFilter(2), "b": cf.DirichletFilter(2, 0.9)}
-            ),
-            r"filters of \['DirichletFilter', 'StickyFilter'\]; give all the same kind, or export"
-            r" each label by itself, chain.head\(label\)",
-        ),
-        (
-            cf.Chain(label_configs()["sticky"].filter(), policy=Adaptive()),
-            r"policy is Adaptive, .*; give Periodic, or export each label",
-        ),
-        (cf.MultiLabelFilter(2, cf.EmaFilter(2)), "filter is EmaFilter; only"),
-    ],
-)
-def test_what_does_not_fit_is_refused(config: Any, message: str, tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=message):
-        export(config, tmp_path / "new")
-    assert not (tmp_path / "new").exists()
 
 
 def test_a_head_is_exported_by_itself(tmp_path: Path) -> None:
