@@ -5,13 +5,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from scipy.linalg import expm
 
 import classfilter as cf
-from classfilter.support.types import Floats
 from conftest import rejected
 from markov import likelihood, random_prior, random_rates, sticky_and_steps
 from streams import random_stream
+
+Floats = NDArray[np.float64]
 
 
 def sum_over_paths(start: Floats, steps: list[Floats], likelihoods: list[Floats]) -> Floats:

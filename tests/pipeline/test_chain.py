@@ -12,7 +12,6 @@ import pytest
 
 import classfilter as cf
 from classfilter.pipeline import from_settings
-from classfilter.support.validation import factorize
 from conftest import rejected
 
 CLASSES = ["walk", "sit", "sleep"]
@@ -37,15 +36,14 @@ def test_what_the_filter_gets(dtype: Any) -> None:
         observed = chain.observe(source, row)
         assert observed[:2] == (source, BETA[source])
         np.testing.assert_array_equal(observed.probs, probs)
+    codes = cf.rows(time=range(20), source=sources, probs=rows, classes=CLASSES).factorized_sources
     before = rows.copy()
-    stack, beta = chain.observe_rows(factorize(sources), rows, np.zeros(20, bool))
+    stack, beta = chain.observe_rows(codes, rows, np.zeros(20, bool))
     probs = stack[:, 0]
     np.testing.assert_array_equal(probs, expected)
     np.testing.assert_array_equal(beta, [BETA[source] for source in sources])
     order = ("sleep", "walk", "sit")
-    turned, _ = chain.observe_rows(
-        factorize(sources), rows[:, [2, 0, 1]], np.zeros(20, bool), order
-    )
+    turned, _ = chain.observe_rows(codes, rows[:, [2, 0, 1]], np.zeros(20, bool), order)
     np.testing.assert_array_equal(turned[:, 0], expected)
     np.testing.assert_array_equal(chain.in_order_of(order, turned[:, 0]), probs[:, [2, 0, 1]])
     np.testing.assert_array_equal(rows, before)

@@ -6,11 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pytest
 from hypothesis import HealthCheck, given, settings
 
 import classfilter as cf
-from classfilter.pipeline.toml import KINDS
 from config_cases import VALID, WEIGHTS, filters
 
 
@@ -110,21 +108,6 @@ def test_written_by_hand(tmp_path: Path) -> None:
     assert restored.beta == 1.0
     path.write_text(VALID + "beta = 0.5")
     assert cf.load(path).beta == 0.5
-
-
-def test_another_kind_needs_a_name_and_an_entry(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    class SlowFilter(cf.DirichletFilter):
-        pass
-
-    Slow: Any = SlowFilter
-    with pytest.raises(TypeError, match="a SlowFilter cannot be saved"):
-        cf.Chain(Slow(2)).save(tmp_path / "walk.toml")
-    monkeypatch.setattr(Slow, "_kind", "slow")
-    monkeypatch.setitem(KINDS, "slow", SlowFilter)
-    cf.Chain(Slow(2, 0.5)).save(tmp_path / "walk.toml")
-    assert same(cf.load(tmp_path / "walk.toml").filter(), Slow(2, 0.5))
 
 
 def test_numpy_numbers_as_classes(tmp_path: Path) -> None:

@@ -15,7 +15,6 @@ from classfilter import Rows
 from classfilter.embedded import export
 from classfilter.simulate import Simulation
 from classfilter.tuning import as_list, tune
-from classfilter.tuning.folds import MIN_PREDICTIONS
 from conftest import rejected
 from tuning_days import NAN, accuracy, changed, day, days, hold, messy, three, tuned_short
 
@@ -102,7 +101,7 @@ def test_a_reference_that_is_called_too_rarely() -> None:
 
 
 @pytest.mark.parametrize("kind", ["auto", "dirichlet", "sticky"])
-@pytest.mark.parametrize("rows", [2, 12 * (MIN_PREDICTIONS - 1)])
+@pytest.mark.parametrize("rows", [2, 12 * (40 - 1)])
 def test_too_little_data_holds_the_reference(kind: Any, rows: int, tmp_path: Path) -> None:
     rec = first_rows(day(0, 2.0).rows(), rows)
     count = (rec.of_source("strong")).sum()
@@ -136,12 +135,12 @@ def test_too_little_data_of_one_source_leaves_it_as_it_is() -> None:
 
 
 def test_just_enough() -> None:
-    rec = first_rows(day(0, 2.0).rows(), 12 * MIN_PREDICTIONS)
+    rec = first_rows(day(0, 2.0).rows(), 12 * 40)
     assert tune(rec, "dirichlet").criterion == "future predictions"
 
 
 def test_missing_predictions_do_not_count() -> None:
-    rec = first_rows(day(0, 2.0).rows(), 12 * MIN_PREDICTIONS)
+    rec = first_rows(day(0, 2.0).rows(), 12 * 40)
     probs = rec.probs.copy()
     probs[12] = NAN
     with pytest.warns(UserWarning, match="there are 39 predictions of 'strong'.* record 1 more"):
