@@ -133,29 +133,6 @@ def test_tune_for_a_rate_of_calls(run: Run) -> None:
     assert message in rejected(run, "tune", *arguments, "--every", "0")
 
 
-@pytest.mark.parametrize("command", ["tune", "compare"])
-def test_invalid_files(run: Run, command: str) -> None:
-    out = "walk.toml" if command == "tune" else "out.csv"
-    Path(out).write_text("what was there")
-    week("week.csv", rows=300)
-    week("timeless.csv", rows=300, without=["time"])
-    week("classless.csv", rows=300, without=[f"p_{name}" for name in plain_stream(0).classes])
-    lines = Path("week.csv").read_text().splitlines(keepends=True)
-    Path("bad.csv").write_text("".join([*lines[:7], lines[7].replace("0.", "x.", 1), *lines[8:]]))
-    Path("short.parquet").write_bytes(b"PAR1")
-    for name, message in [
-        ("timeless.csv", "timeless.csv: the table has no column time"),
-        ("classless.csv", "two or more columns p_<class>"),
-        ("bad.csv", "bad.csv: time in row 6 is '3x.0'; give a number"),
-        ("short.parquet", "short.parquet cannot be read as .parquet"),
-        ("nowhere.csv", "nowhere.csv: No such file or directory"),
-        ("week.txt", "week.txt ends in '.txt'; it must be one of .csv"),
-    ]:
-        assert message in rejected(run, command, name, "-o", out)
-    message = "classfilter: --reference is 'best'; the sources with predictions are strong, weak\n"
-    assert rejected(run, command, "week.csv", "-o", out, "--reference", "best") == message
-
-
 @pytest.mark.parametrize(
     ("command", "out"), [("tune", "walk.toml"), ("compare", "out.png"), ("compare", "out.csv")]
 )
