@@ -122,12 +122,14 @@ def content() -> dict[Path, bytes | None]:
 
 
 def states(names: dict[str, Any]) -> list[str]:
-    """What filters, policies and trackers of a setup know."""
+    """What the filters, policies, trackers and banks of a setup know."""
     kinds = (cf.DirichletFilter, cf.MultiLabelFilter, Adaptive)
     known = [repr(value.state) for value in names.values() if isinstance(value, kinds)]
-    for tracker in names.values():
-        if isinstance(tracker, cf.Tracker):
-            known += [f"{s} {tracker.time(s)} {tracker.filter(s).state}" for s in tracker.streams]
+    for value in names.values():
+        if isinstance(value, cf.Tracker):
+            known += [f"{s} {value.time(s)} {value.filter(s).state}" for s in value.streams]
+        if isinstance(value, cf.Bank):
+            known += [repr(value.filter(n).state) for n in range(len(value))]
     return known
 
 

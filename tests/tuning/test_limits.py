@@ -133,9 +133,10 @@ def test_limits_that_are_none(limit: str, value: Any) -> None:
 @pytest.mark.filterwarnings("ignore::classfilter.inputs.times.OddRowsWarning")
 def test_hours_need_times_in_seconds() -> None:
     recs = [changed(rec, time=1.7e12 + 1000 * rec.time) for rec in days([0, 1], 2.0)]
-    for limit, value in (("max_changes_per_hour", 12), ("max_delay", "30s")):
-        with rejected(limit):
-            tune(recs, "sticky", "strong", **{limit: value})
+    limits: list[dict[str, Any]] = [{"max_changes_per_hour": 12}, {"max_delay": "30s"}]
+    for limit in limits:
+        with rejected(*limit):
+            tune(recs, "sticky", "strong", **limit)
     tuned = tune(recs, "sticky", "strong", max_delay=10_000)  # in the unit of the times
     assert tuned.effect is not None
     assert tuned.effect.delay <= 10_000
