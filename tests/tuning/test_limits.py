@@ -133,10 +133,11 @@ def test_limits_that_are_none(limit: str, value: Any) -> None:
 @pytest.mark.filterwarnings("ignore::classfilter.inputs.times.OddRowsWarning")
 def test_hours_need_times_in_seconds() -> None:
     recs = [changed(rec, time=1.7e12 + 1000 * rec.time) for rec in days([0, 1], 2.0)]
-    limits: list[dict[str, Any]] = [{"max_changes_per_hour": 12}, {"max_delay": "30s"}]
-    for limit in limits:
-        with rejected(*limit):
-            tune(recs, "sticky", "strong", **limit)
+    limits: dict[str, Any] = {"max_changes_per_hour": 12, "max_delay": "30s"}
+    for name, limit in limits.items():
+        options: Any = {name: limit}
+        with rejected(name):
+            tune(recs, "sticky", "strong", **options)
     tuned = tune(recs, "sticky", "strong", max_delay=10_000)  # in the unit of the times
     assert tuned.effect is not None
     assert tuned.effect.delay <= 10_000
