@@ -13,7 +13,20 @@ from typing import Any
 
 import pytest
 
+import classfilter as cf
+
 Run = Callable[..., tuple[int, str, str]]
+
+
+@contextmanager
+def rejected(
+    argument: str, kind: type[cf.ArgumentError] = cf.ArgumentError, **fields: Any
+) -> Iterator[pytest.ExceptionInfo[cf.ArgumentError]]:
+    """Expect an error about an argument, with these fields; what it says is in messages.txt."""
+    with pytest.raises(kind) as caught:
+        yield caught
+    assert caught.value.argument == argument
+    assert {name: getattr(caught.value, name) for name in fields} == fields
 
 
 @pytest.fixture

@@ -3,9 +3,27 @@
 from __future__ import annotations
 
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
+
+import classfilter as cf
+
+
+def loaded(text: str) -> Any:
+    """Load the settings that a file would have."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / ("walk.json" if text.startswith("{") else "walk.toml")
+        path.write_text(text)
+        return cf.load(path)
+
+
+def file_of(chain: cf.Chain) -> str:
+    """Return what is saved."""
+    with TemporaryDirectory() as folder:
+        chain.save(Path(folder) / "walk.toml")
+        return (Path(folder) / "walk.toml").read_text()
 
 
 def replace_parts(path: Path, **parts: Any) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import classfilter as cf
+from conftest import rejected
 
 GONE = np.ma.array([0.8, 0.2], mask=True)
 ROWS = np.ma.array([[0.8, 0.2], [0.3, 0.7]], mask=[[True, True], [False, False]])
@@ -43,7 +44,7 @@ def test_every_entry_takes_it_as_missing(name: str) -> None:
 def test_a_row_of_which_a_part_is_masked_is_refused(name: str) -> None:
     part = np.ma.array([0.8, 0.2], mask=[False, True])
     f = FILTERS[name]()
-    with pytest.raises(cf.RowError, match=r"probs\[1\] is nan while other entries of the row"):
+    with rejected("probs", cf.RowError):
         f.update(part)
 
 
@@ -51,7 +52,7 @@ def test_recordings_times_and_classes() -> None:
     rec = cf.rows(time=[0, 1], source="a", probs=ROWS, classes=2)
     np.testing.assert_array_equal(rec.probs, PLAIN)
     for time in (np.arange(2), np.arange(2).astype("M8[s]")):
-        with pytest.raises(cf.RowError, match="time in row 1 is nan; it must be finite"):
+        with rejected("time", cf.RowError, row=1):
             cf.rows(time=np.ma.array(time, mask=[False, True]), source="a", probs=PLAIN, classes=2)
     classes = np.ma.array([1, 0], mask=[False, True])
     np.testing.assert_array_equal(
@@ -73,19 +74,6 @@ def test_a_timedelta_is_as_long_as_it_says(unit: str) -> None:
     assert one.time("x") == many.time("x") == 2 * step / np.timedelta64(1, "s")
 
 
-def test_a_step_or_a_weight_is_a_number() -> None:
-    f, step = FILTERS["sticky"](), np.timedelta64(5, "ns")
-    for name in ("beta", "dt"):
-        with pytest.raises(TypeError, match=f"{name} must be a number, got"):
-            f.update([0.5, 0.5], **{name: step})
-        with pytest.raises(TypeError, match=f"{name} must hold numbers, got"):
-            f.run([[0.5, 0.5]], **{name: np.array([step])})
-    for rows in (np.array([[0.5 + 1j, 0.5]]), np.array([[0, 1]], "M8[s]")):
-        with pytest.raises(TypeError, match="probs must hold numbers, got"):
-            f.run(rows)
-    np.testing.assert_array_equal(f.probs, [0.5, 0.5])
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("name", FILTERS)
 def test_a_tensor_with_a_gradient_is_taken(name: str) -> None:
@@ -102,8 +90,3 @@ def test_a_tensor_with_a_gradient_is_taken(name: str) -> None:
         np.testing.assert_array_equal(tracker.update("x", 0.0, None, given), first)
         many = tracker.update_many(["y"], [0.0], None, given[None])
         np.testing.assert_array_equal(many[0], first)
-
-
-def test_a_number_beyond_all_floats_is_no_duration() -> None:
-    with pytest.raises(ValueError, match=r"half_life is .*; it must be"):
-        cf.StickyFilter(2, half_life=10**400)

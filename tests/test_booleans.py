@@ -110,12 +110,6 @@ def test_by_names() -> None:
     assert (error.row, error.entry) == (1, "a")
 
 
-def test_a_column_of_a_table() -> None:
-    table = pl.DataFrame({"time": [0, 1], "p_a": [True, False], "p_b": [0.0, 1.0]})
-    with pytest.raises(cf.RowError, match=r"column p_a in row 0 is True; .*1\.0 for True"):
-        cf.filter_table(table, cf.DirichletFilter(CLASSES))
-
-
 @pytest.mark.parametrize("form", FORMS)
 def test_labels_at_once(form: str) -> None:
     f, row = cf.MultiLabelFilter(CLASSES, cf.DirichletFilter(2)), FORMS[form]([True, False])

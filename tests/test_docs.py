@@ -142,12 +142,3 @@ def test_console(page: Path, tmp_path: Path) -> None:
     )
     outputs = process.stdout.split("==\n")[:-1]
     assert list(zip([command for command, _ in expected], outputs, strict=True)) == expected
-
-
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_tests_that_the_documentation_names_exist(page: Path) -> None:
-    for file, test in re.findall(r"`(tests/[\w/]+\.py)(?:::(\w+))?`", page.read_text()):
-        assert (ROOT / file).exists(), file
-        assert not test or re.search(rf"^(async )?def {test}\(", (ROOT / file).read_text(), re.M), (
-            test
-        )

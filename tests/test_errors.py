@@ -16,32 +16,11 @@ import pytest
 import classfilter as cf
 import ndjson_lines
 from classfilter.errors import Remedy
-from classfilter.policy import Adaptive
 from conftest import Run
 from ndjson_lines import as_line
 
 NAN, INF = math.nan, math.inf
-GOOD = [0.2, 0.3, 0.5]
 FIELDS = ("argument", "value", "problem", "rule", "remedy", "row", "entry", "hints", "line")
-FILTERS = [cf.DirichletFilter(3), cf.StickyFilter(3), cf.RawFilter(3)]
-
-# The arguments of an update, and of its error: argument, entry, value, rule, remedy.
-UPDATES: list[tuple[list[float], dict[str, float], tuple[Any, ...]]] = [
-    (
-        [0.7, -0.2, 0.5],
-        {},
-        ("probs", 1, -0.2, "a probability must not be negative", Remedy.SOFTMAX),
-    ),
-    ([0.5, 0.5, INF], {}, ("probs", 2, INF, "a probability must be finite", "")),
-    ([0.5, 0.5, 0.5], {}, ("probs", None, 1.5, "it must be within 0.05 of 1", Remedy.NORMALISE)),
-    (
-        GOOD,
-        {"beta": 1.5},
-        ("beta", None, 1.5, "it must lie in [0, 1]", "0 ignores the"),
-    ),
-    (GOOD, {"dt": -1.0}, ("dt", None, -1.0, "it must not be negative", "put the observations in")),
-    (GOOD, {"dt": INF}, ("dt", None, INF, "it must lie in [0, 1e30]", "give the time since")),
-]
 
 
 def raised(call: Callable[[], Any]) -> cf.ArgumentError:
@@ -53,67 +32,6 @@ def raised(call: Callable[[], Any]) -> cf.ArgumentError:
 
 def fields(error: cf.ArgumentError) -> dict[str, Any]:
     return {name: getattr(error, name) for name in FIELDS}
-
-
-@pytest.mark.parametrize("f", FILTERS, ids=lambda f: type(f).__name__)
-@pytest.mark.parametrize(("probs", "how", "expected"), UPDATES)
-def test_rows_of_the_core(f: Any, probs: Any, how: Any, expected: tuple[Any, ...]) -> None:
-    columns = {name: [1.0, 1.0, number] for name, number in how.items()}
-    one = raised(lambda: f.update(probs, **how))
-    many = raised(lambda: f.run([GOOD, GOOD, probs], **columns))
-    for error, row in ((one, None), (many, 2)):
-        assert type(error) is cf.RowError
-        found = (error.argument, error.entry, error.value, error.rule)
-        assert found == expected[:4]
-        assert error.row == row
-        assert error.remedy.startswith(expected[4])
-        assert isinstance(error.remedy, Remedy) == isinstance(expected[4], Remedy)
-
-
-def test_a_row_of_some_nan() -> None:
-    error = raised(lambda: cf.RawFilter(3).run([[0.5, NAN, 0.5]]))
-    assert math.isnan(error.value)
-    assert (error.row, error.entry) == (0, 1)
-    assert error.rule == "a missing observation is a row of NaN only"
-
-
-def test_a_row_of_another_length() -> None:
-    error = raised(lambda: cf.DirichletFilter(3).update([0.5, 0.5]))
-    assert (error.argument, error.value) == ("probs", 2)
-    assert error.remedy == "give one probability per class"
-
-
-def test_rows_of_a_bank_and_of_a_channel() -> None:
-    bank = cf.Bank(cf.DirichletFilter(3), 5)
-    error = raised(lambda: bank.update([GOOD, [0.9, 0.9, 0.9]], rows=[4, 2]))
-    assert (error.argument, error.row, error.value) == ("probs", 1, pytest.approx(2.7))
-    channel = cf.Channel([[9, 1], [1, 9]])
-    error = raised(lambda: channel.apply([[0.5, 0.5], [-1.0, 2.0]]))
-    assert (error.argument, error.row, error.entry, error.value) == ("probs", 1, 0, -1.0)
-
-
-SETTINGS: list[tuple[Any, str, Any]] = [
-    (cf.DirichletFilter, "gamma", 1.5),
-    (cf.DirichletFilter, "floor", 2.0),
-    (cf.DirichletFilter, "anchor", -1.0),
-    (cf.DirichletFilter, "prior", [1.0, 2.0, 0.0]),
-    (cf.DirichletFilter, "prior_weight", 1e10),
-    (cf.DirichletFilter, "max_concentration", 2.0),
-    (cf.DirichletFilter, "tolerance", 0.5),
-    (cf.DirichletFilter, "half_life", -1),
-    (cf.DirichletFilter, "dtype", "x"),
-    (cf.StickyFilter, "stay", 1.01),
-    (cf.StickyFilter, "prior", [0.9, 0.3, 0.3]),
-    (cf.EmaFilter, "gamma", 2),
-]
-
-
-@pytest.mark.parametrize(("kind", "argument", "value"), SETTINGS)
-def test_settings(kind: Any, argument: str, value: Any) -> None:
-    error = raised(lambda: kind(3, **{argument: value}))
-    assert not isinstance(error, cf.RowError)
-    assert (error.argument, error.value, error.row) == (argument, value, None)
-    assert str(error) == f"{argument} is {value!r}; {error.rule}"
 
 
 SEVERAL = "if several may be true at once, or none,"
@@ -147,17 +65,6 @@ def test_a_single_column_may_be_a_score_by_itself(run: Run) -> None:
     assert raised(lambda: cf.rows(pl.DataFrame({"time": [0.0]})).by_stream()).hints == ()
 
 
-def test_arguments_of_a_policy() -> None:
-    policy, torn = Adaptive(), [0.5, 0.5]
-    error = raised(lambda: policy.called("weak", torn, torn, -1.0))
-    assert (error.argument, error.value) == ("dt", -1.0)
-    assert error.remedy == "put the steps in order of time"
-    error = raised(lambda: policy.called("weak", torn, [2.0, 3.0], 1.0))
-    assert (error.argument, error.value) == ("probs", [2.0, 3.0])
-    error = raised(lambda: policy.called("weak", [2.0, 3.0], torn, 1.0))
-    assert (error.argument, error.value) == ("observation", [2.0, 3.0])
-
-
 TABLE = {"time": [0.0, 5.0, 9.0], "p_a": [0.5, 0.4, 0.3], "p_b": [0.5, 0.6, 0.7]}
 CELLS: list[tuple[dict[str, Any], tuple[Any, ...]]] = [
     ({"p_b": [0.5, -0.6, 0.7]}, ("probs", 1, "b", -0.6, Remedy.IF_LOGITS)),
@@ -188,54 +95,6 @@ def test_tables_and_files(change: Any, expected: Any, tmp_path: Path) -> None:
         cf.write_table(df, path)
         error = raised(lambda: cf.filter_file(path, tmp_path / "out.csv", f, beta={"s": 1.0}))
         assert (error.row, error.line) == (expected[1], expected[1] + 1)
-
-
-def test_confidence_and_labels() -> None:
-    f = cf.DirichletFilter(["a", "b"])
-    top = pl.DataFrame({"time": [0.0, 1.0], "prediction": ["a", "b"], "confidence": [0.5, 70.0]})
-    error = raised(lambda: cf.filter_table(top, f))
-    assert (error.argument, error.row, error.value) == ("confidence", 1, 70.0)
-    assert error.remedy is Remedy.IF_PERCENT
-    error = raised(
-        lambda: cf.rows(time=[0.0, 1.0], source="s", probs=["a", "x"], classes=["a", "b"])
-    )
-    assert (error.argument, error.row, error.value) == ("probs", 1, "x")
-    assert error.rule == "the classes are ['a', 'b']"
-
-
-def test_hints_of_a_table() -> None:
-    f = cf.DirichletFilter(["a", "b"])
-    percent = pl.DataFrame({**TABLE, "p_a": [60.0] * 3, "p_b": [40.0] * 3})
-    error = raised(lambda: cf.filter_table(percent, f))
-    assert error.hints == (Remedy.LOOK_LIKE_PERCENT,)
-    error = raised(lambda: cf.rows(pl.DataFrame({**TABLE, "p_value": [0.3] * 3})).by_stream())
-    assert error.hints[-1] is Remedy.IF_NOT_CLASSES
-
-
-def test_a_table_without_its_columns() -> None:
-    df = pl.DataFrame(TABLE)
-    error = raised(lambda: cf.rows(df.drop("time")).by_stream())
-    assert (error.argument, error.value) == ("the table", ["p_a", "p_b"])
-    assert error.remedy is Remedy.NAME_TIME
-    error = raised(lambda: cf.rows(df, columns={"tme": "time"}).by_stream())
-    assert (error.argument, error.value) == ("columns", "tme")
-
-
-def test_times_and_weights_of_a_tracker() -> None:
-    tracker = cf.Tracker(cf.DirichletFilter(2), beta={"s": 1.0})
-    rows = [[0.5, 0.5]] * 3
-    error = raised(lambda: tracker.update_many(["x", "y", "x"], [5.0, 0.0, 4.0], "s", rows))
-    assert (error.argument, error.row, error.value) == ("times", 2, 4.0)
-    assert "before 5.0, that of the row before it of stream 'x'; give the rows" in str(error)
-    error = raised(lambda: cf.Tracker(cf.DirichletFilter(2), beta=2.0))
-    assert (error.argument, error.entry, error.value) == ("beta", None, 2.0)
-
-
-def test_a_weight_of_a_source() -> None:
-    rec = cf.rows(time=[0.0], source="s", probs=[[0.5, 0.5]], classes=["a", "b"])
-    error = raised(lambda: cf.Chain.of(cf.DirichletFilter(2), beta={"s": 2}).run(rec))
-    assert (error.argument, error.entry, error.value) == ("beta", "s", 2)
-    assert str(error) == "beta['s'] is 2; it must be a number in [0, 1]"
 
 
 @pytest.mark.parametrize("again", [lambda e: pickle.loads(pickle.dumps(e)), copy.copy])
@@ -271,38 +130,9 @@ def test_the_public_path() -> None:
     assert repr(error) == "ArgumentError('gamma is 2.0; it must lie in [0, 1]')"
 
 
-@pytest.mark.parametrize(
-    ("make", "name", "right"),
-    [
-        (cf.EventRule, "cost", "did you mean change_cost?"),
-        (cf.EventRule, "min_dur", "did you mean min_duration?"),
-        (cf.EventRule, "sound", "it has change_cost, leave_cost, min_duration, "),
-        (cf.ThresholdRule, "threshold", "did you mean enter?"),
-        (cf.StickyFilter, "halflife", "did you mean half_life?"),
-        (cf.DirichletFilter, "decay", "did you mean gamma?"),
-        (cf.EmaFilter, "half_lives", "did you mean half_life?"),
-        (cf.VoteFilter, "windows", "did you mean window?"),
-        (cf.HoldFilter, "x", "it has classes"),
-        (cf.MultiLabelFilter, "label", "did you mean labels?"),
-        (cf.Chain, "weights", "did you mean beta?"),
-        (cf.tune, "duration", "did you mean event_duration?"),
-        (cf.tune, "references", "did you mean reference?"),
-        (cf.filter_table, "sort", "it is an option of reading: give rows(..., sort=...)"),
-        (cf.events, "columns", "it is an option of reading: give rows(..., columns=...)"),
-        (cf.compare, "recordings", "it has rows"),
-    ],
-)
-def test_a_keyword_that_is_not_known_names_the_right_one(make: Any, name: str, right: str) -> None:
-    with pytest.raises(TypeError) as caught:
-        make(**{name: 1})
-    assert str(caught.value).startswith(f"{make.__name__} has no argument {name}; {right}")
-
-
-def test_known_keywords_are_shown_and_needed_as_before() -> None:
+def test_known_keywords_are_shown_as_before() -> None:
     names = list(inspect.signature(cf.StickyFilter).parameters)
     assert names[:3] == ["classes", "stay", "half_life"]
-    with pytest.raises(TypeError, match="missing 1 required positional argument: 'filter'"):
-        cf.MultiLabelFilter(labels=["a"])  # type: ignore[call-arg]
 
 
 def test_warnings_of_tune_name_the_line_that_called_it() -> None:

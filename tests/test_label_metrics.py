@@ -84,21 +84,3 @@ def test_the_printout_says_the_convention() -> None:
     assert lines[-1].startswith("On is above 0.3. Micro: all labels together. Macro: the mean")
     assert "<table" in scores._repr_html_()
     assert str(scores.by_class["0"]).splitlines()[-1] == "On is above 0.3."
-
-
-@pytest.mark.parametrize(
-    ("true", "predicted", "options", "message"),
-    [
-        ([[1, 0]], [[0.5, 1.5]], {}, "predicted in row 0, class '1', is 1.5; it must lie"),
-        ([[1, 0]], [[0.5, NAN]], {}, "predicted in row 0, class '1', is nan; give -1 as"),
-        ([[1, 2]], [[0.5, 0.5]], {}, "it must be 1, 0, or -1"),
-        ([[1, 0]], [[0.5, 0.5, 0.1]], {}, r"has shape \(1, 3\); it must be \(T, 2\)"),
-        ([[1, 0]], [[0.5, 0.5]] * 2, {}, "predicted has 2 rows; true has 1"),
-        ([[-1, -1]], [[0.5, 0.5]], {}, "true is -1 in each entry; give 1 or 0"),
-        ([[1, 0]], [[0.5, 0.5]], {"labels": ["a"]}, "it must be"),
-        ([[1, 0]], [[0.5, 0.5]], {"threshold": 2}, "threshold is 2; it must lie in"),
-    ],
-)
-def test_impossible_arguments(true: Any, predicted: Any, options: Any, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        label_scores(true, predicted, **options)

@@ -95,15 +95,3 @@ def test_an_overview_of_heads_has_a_lane_for_each_class() -> None:
     assert drawn["activity:run: truth"] == [(2.0, 4.0)]
     assert drawn["activity:run: filtered"] == [(0.0, 6.0)]
     assert drawn["activity:walk: filtered"] == []
-
-
-def test_what_does_not_fit_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"Raw has shape \(6, 1\); it must be \(6, 2\), one row"):
-        plot.timeline(TIME, TRUTH, {"Raw": SCORES[:, :1]}, LABELS)
-    events = Events([Event(None, "owl", 0.0, 60.0, 0.9)])
-    with pytest.raises(ValueError, match=r"an event has the class 'owl'; classes is"):
-        plot.timeline(TIME, TRUTH, {"events": events}, LABELS)
-    with pytest.raises(ValueError, match=r"scores is 'many'; it must be"):
-        plot.timeline(TIME, TRUTH, {}, LABELS, scores="many")
-    with pytest.raises(ValueError, match=r"truth has shape .*; timeline draws several labels at"):
-        plot.probabilities(TIME, TRUTH, SCORES, {})

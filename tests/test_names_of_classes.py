@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -16,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import classfilter as cf
+from conftest import rejected
 
 CLASSES = ("walk", "sit", "sleep")
 ROWS = np.array([[0.7, 0.2, 0.1], [0.1, 0.2, 0.7], [0.2, 0.7, 0.1], [0.1, 0.6, 0.3]])
@@ -96,20 +96,19 @@ def test_any_order_of_names_gives_the_same_bits(kind: str, order: list[int], pre
             assert entry(f, row).tobytes() == expected.tobytes(), (name, form)
 
 
-WRONG: dict[str, tuple[Any, str]] = {
-    "missing": (["sleep", "walk"], "names {}, but the classes are {}; missing: ['sit']"),
-    "unknown": (["sit", "run", "walk", "sleep"], "names {}, but the classes are {}; unknown: ['r"),
-    "another": (["sit", "run", "walk"], "; missing: ['sleep'], unknown: ['run']: name each class"),
-    "half prefixed": (["p_sit", "walk", "sleep"], "names {}, but the classes are {}"),
+WRONG = {
+    "missing": ["sleep", "walk"],
+    "unknown": ["sit", "run", "walk", "sleep"],
+    "another": ["sit", "run", "walk"],
+    "half prefixed": ["p_sit", "walk", "sleep"],
 }
 
 
 @pytest.mark.parametrize("wrong", WRONG)
 @each_filter
 def test_other_names_are_refused_and_change_nothing(kind: str, wrong: str) -> None:
-    names, why = WRONG[wrong]
+    names = WRONG[wrong]
     row = dict.fromkeys(names, 1 / len(names))
-    message = re.escape(why.format(names, list(CLASSES)))
     f, tracker = FILTERS[kind](CLASSES), cf.Tracker(FILTERS[kind](CLASSES))
     bank = cf.Bank(FILTERS[kind](CLASSES), 2)
     f.update(ROWS[0])
@@ -124,18 +123,10 @@ def test_other_names_are_refused_and_change_nothing(kind: str, wrong: str) -> No
         calls.append(partial(tracker.update_many, ["a", "b"], 1.0, None, rows))
         calls.append(partial(cf.rows, time=[0, 1], probs=rows, classes=CLASSES))
     for call in calls:
-        with pytest.raises(cf.ArgumentError, match=message) as error:
+        with rejected("probs", value=names):
             call()
-        assert error.value.argument == "probs"
-        assert error.value.value == names
     assert repr((f.state, tracker.filter("a").state, bank.filter(0).state)) == before
     assert tracker.streams == ["a"]
-
-
-def test_a_name_that_is_there_twice_is_refused() -> None:
-    rows = pd.DataFrame(ROWS[:, [0, 1, 2, 0]], columns=["walk", "sit", "sleep", "walk"])
-    with pytest.raises(cf.ArgumentError, match=re.escape("there more than once: ['walk']")):
-        cf.RawFilter(CLASSES).run(rows)
 
 
 @each_filter
@@ -168,11 +159,11 @@ def test_columns_without_names_are_in_order() -> None:
     counted = cf.StickyFilter(3)
     named = counted.copy().run(pd.DataFrame(ROWS, columns=["c", "a", "b"]))
     assert named.to_numpy().tobytes() == expected.tobytes()
-    with pytest.raises(cf.RowError, match=re.escape("names ['c', 'a', 'b'], but the classes are")):
+    with rejected("probs", cf.RowError):
         counted.update({"c": 0.5, "a": 0.25, "b": 0.25})
     turned = counted.copy().update({2: 0.5, 0: 0.25, "1": 0.25})
     assert turned.tobytes() == counted.copy().update([0.25, 0.25, 0.5]).tobytes()
-    with pytest.raises(ValueError, match="probs has 2 entries, but the filter has 3 classes"):
+    with rejected("probs"):
         f.run(pd.DataFrame(ROWS[:, :2]).to_numpy())
 
 
@@ -191,21 +182,13 @@ def test_cells_that_are_missing(missing: Any) -> None:
 @pytest.mark.parametrize("cell", ["0.7", True])
 def test_cells_that_are_no_numbers(cell: Any) -> None:
     f = cf.DirichletFilter(CLASSES)
-    with pytest.raises(cf.RowError, match=r"probs.* it must hold numbers"):
+    with rejected("probs", cf.RowError):
         f.update({"walk": cell, "sit": 0.2, "sleep": 0.1})
     rows = pd.DataFrame(ROWS, columns=CLASSES).astype(object)
     rows.iat[2, 0] = cell
-    with pytest.raises(cf.RowError, match="it must hold numbers") as error:
+    with rejected("probs", cf.RowError) as error:
         f.run(rows)
     assert (error.value.row, error.value.entry) == (2, "walk")
-
-
-def test_several_rows_are_not_one() -> None:
-    f = cf.DirichletFilter(CLASSES)
-    with pytest.raises(cf.RowError, match="probs has 4 rows; it must have 1: give one row, or cal"):
-        f.update(pd.DataFrame(ROWS, columns=CLASSES))
-    with pytest.raises(cf.ArgumentError, match=r"columns of \[2, 1, 2\] rows; give columns of one"):
-        f.run({"walk": [0.5, 0.5], "sit": [0.5], "sleep": [0.0, 0.0]})
 
 
 @given(order=st.permutations(range(3)), prefix=st.sampled_from(["", "p_"]))
@@ -216,5 +199,5 @@ def test_a_channel_is_fitted_by_name(order: list[int], prefix: str) -> None:
         assert cf.Channel.fit(rows, strong, classes=CLASSES) == expected
     turned = cf.Channel.fit(forms(order)["pandas"], strong)  # in the order of the weak one
     np.testing.assert_allclose(turned.matrix, expected.matrix[np.ix_(order, order)], rtol=1e-14)
-    with pytest.raises(cf.ArgumentError, match=r"strong names \['run', .*unknown: \['run'\]"):
+    with rejected("strong"):
         cf.Channel.fit(ROWS, strong.rename(columns={"walk": "run"}), classes=CLASSES)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import re
 from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -19,6 +18,7 @@ from hypothesis import strategies as st
 
 import classfilter as cf
 from classfilter.tuning import thin
+from conftest import rejected
 from ndjson_lines import as_line, serve_here
 
 CLASSES = ["walk", "sit", "sleep"]
@@ -184,44 +184,19 @@ def test_labels_stay_labels_where_rows_are_left_out() -> None:
     assert thin([rec], "strong", 5).recordings[0].one_hot.all()
 
 
-@pytest.mark.parametrize(
-    ("one_hot", "why"),
-    [
-        ([True] * 2, "one_hot is [True, True]; it must say"),
-        ([0, 1, 1], "one_hot is [0, 1, 1]; it must"),
-    ],
-)
-def test_one_hot_must_be_said_of_each_row(one_hot: Any, why: str) -> None:
-    with pytest.raises(cf.ArgumentError, match=re.escape(why)):
-        cf.rows(time=range(3), source="a", probs=["sit"] * 3, classes=CLASSES, one_hot=one_hot)
-
-
-def test_rows_marked_one_hot_must_be_so() -> None:
-    with pytest.raises(
-        cf.RowError, match=r"probs in row 1 is \[0.5, 0.3, 0.2\]; it must be one-hot"
-    ):
-        cf.rows(
-            time=[0, 1],
-            source="a",
-            probs=[[1, 0, 0], [0.5, 0.3, 0.2]],
-            classes=CLASSES,
-            one_hot=[True, True],
-        )
-
-
-WRONG: dict[str, tuple[Any, Any, str, int | None]] = {
-    "percentages": ([0, 1], [0.5, 60], "is 60; it must lie in [0, 1]: divide percentages by", 1),
-    "negative": ([0, 1], [-0.1, 0.5], "is -0.1; it must lie in [0, 1]", 0),
-    "not a number": ([0, 1], [0.5, np.nan], "is nan; it must lie in [0, 1]: give None where", 1),
-    "text": ([0, 1], [0.5, "high"], "is 'high'; it must lie in [0, 1]", 1),
-    "too few": ([0, 1], [0.5], "has 1 entries, but probs has 2 rows; give one per row", None),
-    "probabilities": ([[0.5, 0.3, 0.2]] * 2, 0.5, "but probs holds no classes; give a class", None),
+WRONG: dict[str, tuple[Any, Any, int | None]] = {
+    "percentages": ([0, 1], [0.5, 60], 1),
+    "negative": ([0, 1], [-0.1, 0.5], 0),
+    "not a number": ([0, 1], [0.5, np.nan], 1),
+    "text": ([0, 1], [0.5, "high"], 1),
+    "too few": ([0, 1], [0.5], None),
+    "probabilities": ([[0.5, 0.3, 0.2]] * 2, 0.5, None),
 }
 
 
 @pytest.mark.parametrize("wrong", WRONG)
 def test_a_wrong_confidence_changes_nothing(wrong: str) -> None:
-    probs, confidence, why, row = WRONG[wrong]
+    probs, confidence, row = WRONG[wrong]
     tracker, bank = cf.Tracker(FILTERS["sticky"]()), cf.Bank(FILTERS["sticky"](), 2)
     calls: list[Callable[[], Any]] = [
         lambda: tracker.update_many(["a", "b"], 0.0, None, probs, confidence=confidence),
@@ -231,11 +206,10 @@ def test_a_wrong_confidence_changes_nothing(wrong: str) -> None:
         ),
     ]
     for call in calls:
-        with pytest.raises(cf.ArgumentError, match=re.escape(why)) as error:
+        with rejected("confidence", row=row):
             call()
-        assert (error.value.argument, error.value.row) == ("confidence", row)
     if row is not None:
-        with pytest.raises(cf.RowError, match=r"^confidence is "):
+        with rejected("confidence", cf.RowError):
             tracker.update("a", 0.0, None, probs[row], confidence=confidence[row])
     assert len(tracker) == 0
     np.testing.assert_array_equal(bank.filter(0).probs, FILTERS["sticky"]().probs)
@@ -259,16 +233,8 @@ def test_a_frame_without_objects() -> None:
     nothing: list[Any] = [None, np.empty(0), []]
     for confidence in nothing:
         assert tracker.update_many(none, 4.0, None, none, confidence=confidence).shape == (0, 3)
-    with pytest.raises(cf.ArgumentError, match="confidence has 1 entries, but probs has 0 rows"):
+    with rejected("confidence"):
         tracker.update_many(none, 4.0, None, none, confidence=[0.5])
-
-
-def test_no_ids_of_tracked_objects() -> None:
-    tracker = cf.Tracker(FILTERS["sticky"]())
-    with pytest.raises(
-        cf.ArgumentError, match=r"streams is None; every row needs .* tracker_id is"
-    ):
-        tracker.update_many(None, 0.0, None, [0])  # type: ignore[arg-type]
 
 
 def test_numbers_and_names_that_share_no_class() -> None:
@@ -277,7 +243,7 @@ def test_numbers_and_names_that_share_no_class() -> None:
     table = {"time": [0.0, 30, 60, 90], "prediction": [0, 1, 2, 1], "label": names}
     for columns in (table, table | {"prediction": names, "label": ["0", None, "2", "1"]}):
         for make in (pd.DataFrame, pl.DataFrame):
-            with pytest.raises(cf.ArgumentError, match="they share no class; give the names in th"):
+            with pytest.raises(cf.ArgumentError, match="column"):
                 cf.rows(make(columns)).by_stream()
     (rec,) = cf.rows(pd.DataFrame(table), classes=["wake", "light", "deep"]).by_stream().values()
     assert rec.label is not None

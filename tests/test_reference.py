@@ -1,6 +1,5 @@
 """The paper's Algorithm 1 against the oracle of fifty digits."""
 
-import sys
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -112,12 +111,6 @@ def test_every_round_increases_the_objective(step: Step) -> None:
 )
 def test_mode(alpha: list[float], expected: list[float]) -> None:
     np.testing.assert_allclose(reference.mode(np.array(alpha)), expected, rtol=1e-15)
-
-
-def test_without_scipy_the_error_names_the_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "scipy.special", None)
-    with pytest.raises(ImportError, match=r"pip install .*classfilter\[bench\]"):
-        reference.start(3)
 
 
 # Properties of the update

@@ -158,10 +158,3 @@ def test_what_does_not_fit_is_refused_when_fitted(options: Any, message: str) ->
     with pytest.raises(ValueError, match=message):
         model.fit(data.X, data.y)
     assert not hasattr(model, "classes_")
-
-
-def test_without_a_rule_the_error_says_what_to_do() -> None:
-    data = Data()
-    model = FilteredClassifier(LogisticRegression(), half_life=5.0).fit(data.X, data.y)
-    with pytest.raises(cf.ArgumentError, match="give a rule"):
-        model.predict_events(data.X)

@@ -146,23 +146,6 @@ def test_a_bank_uses_the_only_source(tuned: Any) -> None:
     np.testing.assert_array_equal(cf.Bank(alone, 2).update(p), expected)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({}, r"source is not given, and the filter has weights for \['strong', 'weak'\]; name"),
-        ({"source": "other"}, "source in row 0 is 'other', which has no weight; beta names"),
-        ({"source": ["weak"]}, "source has 1 entries, but probs has 2 rows"),
-        ({"source": ["weak", None]}, "source in row 1 is None; it must be a name"),
-    ],
-)
-def test_a_bank_names_a_wrong_source(tuned: Any, arguments: Any, message: str) -> None:
-    bank = cf.Bank(tuned, 2)
-    with pytest.raises(ValueError, match=message):
-        bank.update([[0.5, 0.3, 0.2]] * 2, **arguments)
-    with pytest.raises(ValueError, match="source is 'weak', but the bank has no weights"):
-        cf.Bank(tuned.filter(), 2).update([[0.5, 0.3, 0.2]] * 2, source="weak")
-
-
 def test_exports_are_those_of_its_file(tuned: Any, tmp_path: Path) -> None:
     tuned.save(tmp_path / "again.toml")
     config = cf.load(tmp_path / "again.toml")

@@ -99,54 +99,6 @@ def test_durations(run: Run, text: str, half_life: float) -> None:
 
 
 GOOD = "time,source,p_walk,p_sit\n" + "".join(f"{i},weak,0.5,0.5\n" for i in range(10))
-ROW_7 = "7,weak,0.5,0.5"
-
-
-@pytest.mark.parametrize(
-    ("name", "content", "message"),
-    [
-        (
-            "day.csv",
-            GOOD.replace(ROW_7, "7,weak,x,0.5"),
-            "p_walk in row 7 (line 9) is 'x'; it",
-        ),
-        (
-            "day.csv",
-            GOOD.replace(ROW_7, "7,weak,-0.5,1.5"),
-            "row 7 (line 9), class 'walk', is -0",
-        ),
-        (
-            "day.csv",
-            GOOD.replace(ROW_7, "7,odd,0.5,0.5"),
-            "source in row 7 (line 9) is 'odd', ",
-        ),
-        ("day.csv", GOOD.replace(ROW_7, "noon,weak,1,0"), "time in row 7 (line 9) is 'noon'; give"),
-        (
-            "day.csv",
-            GOOD.replace(ROW_7, "7,weak,0.5,0.5,9"),
-            "line 9: it has 5 cells, the header has 4",
-        ),
-        ("day.csv", "", "day.csv cannot be read as .csv: empty"),
-        ("day.csv", "time,p_walk\n0,1\n", "two or more columns p_<class>"),
-        ("day.csv", "p_walk,p_sit\n1,0\n", "day.csv: the table has no column time"),
-        ("day.csv", GOOD.replace("source", "class"), "already has the columns ['class']"),
-        ("day.ndjson", "", "day.ndjson cannot be read as .ndjson"),
-        ("day.ndjson", '{"time": 0, "p_a": 1, "p_b": 0}\n{"time"', "line 2: it is not JSON"),
-        ("day.parquet", "", "day.parquet cannot be read as .parquet"),
-        ("day.xlsx", "", "day.xlsx ends in '.xlsx'; it must be one of .csv"),
-    ],
-)
-def test_an_invalid_file_gives_one_clear_line(
-    run: Run, name: str, content: str, message: str
-) -> None:
-    Path(name).write_text(content)
-    Path("out.csv").write_text("what was there")
-    code, out, err = run("filter", name, "-o", "out.csv", "--beta", "weak=0.5")
-    assert (code, out) == (1, "")
-    assert err.startswith("classfilter: ")
-    assert message in err
-    assert err.count("\n") == 1
-    assert Path("out.csv").read_text() == "what was there"
 
 
 @pytest.mark.parametrize("kept", [4, 100, 2000, -1])
@@ -158,27 +110,6 @@ def test_a_truncated_parquet_file(run: Run, kept: int) -> None:
     assert "day.parquet cannot be read as .parquet" in err
     assert err.count("\n") == 1
     assert not Path("out.csv").exists()
-
-
-def test_paths_that_are_not_files(run: Run) -> None:
-    Path("folder.csv").mkdir()
-    Path("day.csv").write_text(GOOD)
-    for arguments, message in [
-        (["folder.csv", "-o", "out.csv"], "folder.csv: Is a directory"),
-        (["nowhere.csv", "-o", "out.csv"], "nowhere.csv: No such file"),
-        (
-            ["day.csv", "-o", "nowhere/out.csv"],
-            "nowhere/out.csv cannot be written; make",
-        ),
-        (["day.csv", "-o", "folder.csv"], "folder.csv: Is a directory"),
-        (["day.csv", "-o", "out.txt"], "out.txt ends in '.txt'"),
-        (["day.csv", "-o", "out.csv", "--config", "no.toml"], "no.toml: No such file"),
-    ]:
-        code, out, err = run(
-            "filter", *arguments, *["--gamma", "0.9"] * ("no.toml" not in arguments)
-        )
-        assert (code, out, err.count("\n")) == (1, "", 1), err
-        assert message in err
 
 
 @pytest.mark.parametrize("forbidden", ["in", "out"])
@@ -198,25 +129,6 @@ def test_no_permission(tmp_path: Path, forbidden: str) -> None:
     assert done.returncode == 1
     assert done.stderr == f"classfilter: {denied}: Permission denied\n"
     assert [p.name for p in folder.iterdir()] == ["day.csv"]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--half-life", "soon"], "'soon' is not a duration; give one such as"),
-        (["--half-life", "1-2s"], "'1-2s' is not a duration"),
-        (["--beta", "weak=much"], "'weak=much' is not a weight; give SOURCE=WEIGHT"),
-        (["--beta", "0.5", "--beta", "weak=1"], "name every source"),
-        (["--config", "walk.toml", "--gamma", "0.9"], "--gamma and --config are both given"),
-        (["--config", "walk.toml", "--half-life", "9"], "--half-life and --config are both given"),
-        (["--threads", "0"], "--threads"),
-        (["--out"], "--out"),
-    ],
-)
-def test_usage(run: Run, arguments: list[str], message: str) -> None:
-    code, out, err = run("filter", "day.csv", "-o", "out.csv", *arguments)
-    assert (code, out) == (2, "")
-    assert message in err
 
 
 @pytest.mark.parametrize("command", [[], *([name] for name in COMMANDS)])

@@ -157,31 +157,6 @@ def rejected_usage(run: Run, *arguments: str) -> str:
     return err
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ([], "there is no rule for events; give --change-cost, such as 30s, or --config"),
-        (["--change-cost", "soon"], "--change-cost is 'soon'; it must be a duration"),
-        (["--change-cost", "-3s"], "--change-cost is '-3s'; it must not be negative"),
-        (["--change-cost", "walk=soon"], "--change-cost walk is 'soon'"),
-        (["--change-cost", "walk=3s"], "--change-cost has no cost of entering 'sit'"),
-        (["--change-cost", "3s", "--min-duration", "fly=3s"], "--min-duration names 'fly'"),
-        (["--change-cost", "3s", "--ignore", "fly"], "--ignore names 'fly'; the classes are"),
-        (["--change-cost", "3s", "--ignore", "walk,sit"], "--ignore has all classes"),
-        (["--change-cost", "3s", "--change-cost", "4s"], "'4s' is the second value of all"),
-        (["--change-cost", "3s", "--change-cost", "walk=4s"], "a value for all and others are"),
-        (["--bias", "walk=much"], "a bias must be a number, such as walk=0.1"),
-        (["--min-probability", "2"], "--min-probability is 2.0; it must be a number between"),
-        (["--change-cost", "3s", "--pad", "1s,soon"], "--pad is 'soon'"),
-        (["--change-cost", "3s", "--max-gap", "0s"], "--max-gap is 0; it must not be 0"),
-    ],
-)
-def test_what_is_refused(run: Run, options: list[str], message: str) -> None:
-    write_day()
-    err = rejected_usage(run, "events", "day.csv", "-o", "out.csv", "--gamma", "0.9", *options)
-    assert message in err, err
-
-
 def test_files_that_do_not_fit(run: Run) -> None:
     write_day(stream=["ann", "bob"] * 5)
     cost = ["--change-cost", "5s", "--gamma", "0.9"]
@@ -199,13 +174,6 @@ def test_files_that_do_not_fit(run: Run) -> None:
     write_day("other.csv", p_run=[0.0] * 10)
     assert run("events", "other.csv", "-o", "out.csv", "--config", "walk.toml")[0] == 0
     assert rejected(run, "events", "missing.csv", "-o", "x.csv", *cost)
-
-
-@pytest.mark.parametrize("name", ["day.csv.gz", "day.srt", "day"])
-def test_a_format_that_is_not_known_is_refused_before_the_work(run: Run, name: str) -> None:
-    err = rejected(run, "events", "missing.csv", "-o", name, "--change-cost", "8")
-    assert f"-o is '{name}'; the formats are csv, " in err
-    assert err.endswith("give one of these suffixes, or .selections.txt for raven\n")
 
 
 def test_ravens_table_is_written_by_its_suffix(run: Run) -> None:

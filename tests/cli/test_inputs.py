@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +21,6 @@ DAY = {
     "sit %": [10.0, 60.0, 40.0],
     "p_value": ["?"] * 3,
 }
-PAIR = {"p_a": [0.4] * 3, "p_b": [0.6] * 3}
 LABELS = {"time": [0.0, 5.0, 10.0], "prediction": ["walk", "sit", ""]}
 
 
@@ -89,45 +87,6 @@ def test_what_was_filtered_can_be_filtered_again(suffix: str, run: Run) -> None:
     assert again["f_walk"].to_list() != once["f_walk"].to_list()
 
 
-@pytest.mark.parametrize(
-    ("changed", "arguments", "message"),
-    [
-        ({"time": [0.0, 5.0, 4.0]}, ["filter"], "in order of time, or give --sort"),
-        ({"time": [0.0, 5.0, 4.0]}, ["tune"], "in order of time, or give --sort"),
-        ({"p_a": [1.0, 2.0, 1.0], "p_b": [-1.0] * 3}, ["filter"], "logits, give --scores logits"),
-        ({"p_a": [40.0] * 3, "p_b": [60.0] * 3}, ["filter"], "percentages: give --scores percent"),
-        ({"p_a": [0.4] * 3, "p_b": [0.4] * 3}, ["filter"], "not all are, give --classes NAMES"),
-        ({"p_a": [0.4] * 3, "p_b": [0.4] * 3}, ["filter"], "need --scores logits, percentages --s"),
-        (PAIR | {"f_a": [0.4] * 3}, ["plot"], "['f_a', 'f_b'], but not ['f_b']; filter it again"),
-        (PAIR, ["tune", "--reference", "best"], "--reference is 'best'; the sources with pred"),
-        (PAIR, ["filter", "--beta", "2"], "--beta is 2.0; it must be a number in [0, 1]"),
-        (PAIR, ["filter", "--beta", "default=2"], "--beta default is 2.0; it must be a number"),
-        ({}, ["filter", "--columns", "time=ts"], "columns has 'ts' for time, which the table does"),
-        (
-            {},
-            ["plot", "--gamma", "0", "--from", "noon"],
-            "--from is 'noon'; give a number, a datetime",
-        ),
-        ({}, ["plot", "--gamma", "0", "--to", "noon"], "--to is 'noon'; give a number, a datetime"),
-        ({"prediction": ["walk"] * 3}, ["filter"], "only the class 'walk'; give the classes: --cl"),
-    ],
-)
-def test_errors_are_in_words_of_the_command_line(
-    changed: dict[str, list[object]], arguments: list[str], message: str, run: Run
-) -> None:
-    cf.write_table(pl.DataFrame(LABELS | changed), "day.csv")
-    out = {"plot": "out.png", "tune": "out.toml"}.get(arguments[0], "out.csv")
-    command, *options = arguments
-    assert message in rejected(run, command, "day.csv", "-o", out, *options)
-
-
-@pytest.mark.parametrize(("command", "out"), [("filter", "out.csv"), ("tune", "out.toml")])
-def test_classes_that_the_table_does_not_have(command: str, out: str, run: Run) -> None:
-    cf.write_table(pl.DataFrame({"time": [0.0, 5.0, 10.0]} | PAIR), "day.csv")
-    message = rejected(run, command, "day.csv", "-o", out, "--classes", "a,c")
-    assert "has the classes ['a', 'b'], but --classes is ['a', 'c']; give those of" in message
-
-
 def test_every_remedy_has_words_of_the_command_line() -> None:
     assert set(TYPED) == set(Remedy)
     for words in [*TYPED.values(), *Remedy]:
@@ -136,47 +95,11 @@ def test_every_remedy_has_words_of_the_command_line() -> None:
         assert not any(code in words for code in ("classfilter.", "=[", "={", '="', "=True"))
 
 
-def test_a_weight_of_a_stream_is_named_as_it_was_typed(run: Run) -> None:
-    message = rejected(run, "stream", "--beta", "weak=2")
-    assert message.startswith("classfilter: --beta weak is 2.0; it must be a number in [0, 1]")
-
-
 def test_classes_that_a_line_does_not_have(run: Run) -> None:
     line = b'{"time": 0, "p_a": 0.4, "p_b": 0.6}\n'
     code, out, err = run("stream", "--classes", "a,c", "--gamma", "0.9", stdin=line)
     assert (code, out) == (1, "")
     assert "has the classes ['a', 'b'], but --classes is ['a', 'c']; give" in err
-
-
-def test_a_row_with_a_gap_has_no_hint_about_classes(run: Run) -> None:
-    cf.write_table(
-        pl.DataFrame({"time": [0.0, 5.0], "p_a": [0.4, None], "p_b": [0.6] * 2}), "x.csv"
-    )
-    message = rejected(run, "filter", "x.csv", "-o", "out.csv")
-    assert message.endswith("a missing observation is a row of NaN only\n")
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (["--columns", "ts"], "'ts' is not NAME=COLUMN, such as time=ts"),
-        (["--columns", "p_a=x", "--columns", "p_a=y"], "'p_a=y' is the second column for p_a"),
-        (["--beta", "weak=1", "--beta", "weak=0"], "'weak=0' is the second weight of weak"),
-        (["--beta", "0.5", "--beta", "1"], "'1' is the second weight of all"),
-        (["--beta", "weak=0.1,strong=1"], "has several weights; repeat --beta, one for each"),
-        (["--gamma", "0.9", "--half-life", "5m"], "--gamma and --half-life are both given"),
-        (["--scores", "odds"], "'odds' is not one of 'probabilities', 'logits', 'percent'"),
-        (["--classes", "walk"], "--classes names only 'walk'; give two or more, or --scores indep"),
-        (["--classes", "walk,walk"], "'walk,walk' is not a list of names, such as walk,sit"),
-        (["--classes", "a,b", "--config", "walk.toml"], "--classes and --config name different"),
-    ],
-)
-def test_usage(options: list[str], message: str, run: Run) -> None:
-    cf.Chain(cf.DirichletFilter(["walk", "sit"])).save("walk.toml")
-    cf.write_table(pl.DataFrame(LABELS), "day.csv")
-    code, _, err = run("filter", "day.csv", "-o", "out.csv", *options)
-    assert code == 2
-    assert message in " ".join(err.replace(os.linesep, " ").split())
 
 
 def test_stream_with_columns_and_scores(run: Run) -> None:
@@ -212,24 +135,6 @@ def test_plot_in_a_time_zone(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     code, _, err = run("plot", "day.csv", "-o", "day.svg", "--gamma", "0.9", "--zone", "Mars")
     assert code == 1
     assert err.startswith("classfilter: --zone is 'Mars'; it must be a time zone such as")
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (["--gamma", "1.5"], "--gamma is 1.5; it must lie in [0, 1]"),
-        (["--floor", "2"], "--floor is 2.0; it must lie in [1e-30, 1)"),
-        (["--half-life", "0s"], "--half-life is 0.0; it must be positive and finite"),
-        (["--columns", "tme=ts"], "--columns names 'tme'; it must be one of time, stream, source"),
-        (["--columns", "time=ts"], "--columns has 'ts' for time, which the table does not have"),
-    ],
-)
-def test_options_are_named_as_they_were_typed(run: Run, options: list[str], message: str) -> None:
-    cf.write_table(pl.DataFrame(DAY | {"time": [0.0, 1.0, 2.0]}).drop("ts"), "day.csv")
-    more = [] if "--columns" in options else ["--columns", "p_a=walk", "--columns", "p_b=sit %"]
-    code, _, err = run("filter", "day.csv", "-o", "out.csv", *options, *more, "--classes", "a,b")
-    assert (code, err.partition("; ")[0]) == (1, f"classfilter: {message.partition('; ')[0]}")
-    assert message in err
 
 
 @pytest.mark.parametrize("command", ["plot", "tune", "compare"])

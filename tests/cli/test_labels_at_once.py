@@ -98,23 +98,6 @@ def test_one_column_is_enough(run: Run) -> None:
     assert got["f_speech"].to_list() == of_label(df, "speech", f)
 
 
-def test_files_that_do_not_fit(run: Run) -> None:
-    cf.write_table(table(), "in.csv")
-    cf.Chain(cf.DirichletFilter(LABELS)).save("exclusive.toml")
-    command = ["filter", "in.csv", "-o", "out.csv"]
-    code, _, err = run(*command, "--config", "exclusive.toml", "--scores", "independent")
-    assert code == 2
-    assert "--scores is independent, but the classes of exclusive.toml exclude each other" in err
-    code, _, err = run(*command, "--classes", "robin")
-    assert code == 2
-    assert "--classes names only 'robin'; give two or more, or --scores independent" in err
-    Path("in.csv").write_text("time,p_robin,p_wren\n0,0.5,0.5\n1,0.5,1.5\n")
-    code, _, err = run(*command, "--scores", "independent", *HALF_LIFE)
-    assert code == 1
-    assert "in row 1 (line 3), class 'wren', is 1.5; it must lie in [0, 1]" in err
-    assert not Path("out.csv").exists()
-
-
 @pytest.mark.slow
 def test_lines_as_they_come(tmp_path: Path) -> None:
     """The command reads lines with a file of several labels, or with the option alone."""

@@ -74,11 +74,3 @@ def test_a_file_that_was_filtered_before(run: Run) -> None:
     assert run(*arguments, "--scores", "independent")[0] == 0
     wren = [e for e in cf.read_events("out.rttm") if e.label == "wren"]
     assert cf.read_events("one.csv.rttm") == wren
-
-
-def test_gaps_by_class_are_for_several_labels(run: Run) -> None:
-    cf.write_table(pl.DataFrame({"time": [0, 5], "p_a": [0.1, 0.2], "p_b": [0.9, 0.8]}), "in.csv")
-    arguments = ["events", "in.csv", "-o", "out.csv", "--gamma", "0", "--change-cost", "5s"]
-    code, _, err = run(*arguments, "--merge-gap", "a=3s")
-    assert code == 1
-    assert "--merge-gap is {'a': 3.0}, but the classes exclude each other" in err

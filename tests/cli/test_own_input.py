@@ -84,6 +84,6 @@ def test_python_does_not_replace_a_file_either(tmp_path: Path) -> None:
     day = tmp_path / "day.csv"
     day.write_text(DAY)
     f = cf.DirichletFilter(["walk", "sit"], half_life=60.0)
-    with pytest.raises(cf.ArgumentError, match=r"out is '.*day.csv'; it is the input as well"):
+    with pytest.raises(cf.ArgumentError, match="out"):
         cf.filter_file(str(day), day, f)
     assert day.read_text() == DAY

@@ -17,6 +17,11 @@ from conftest import Run
 EVENTS = ["events", "week.csv", "-o", "events.csv"]
 
 
+@pytest.fixture(autouse=True)
+def files(run: Run) -> None:
+    cf.write_table(week(), "week.csv")
+
+
 @lru_cache
 def week() -> pl.DataFrame:
     recs = [cf.simulate("plain", hours=1.0, seed=seed).rows() for seed in range(2)]
@@ -24,11 +29,6 @@ def week() -> pl.DataFrame:
         rec.to_table().with_columns(stream=pl.lit(f"s{i}")) for i, rec in enumerate(recs)
     ]
     return pl.concat(parts)
-
-
-@pytest.fixture(autouse=True)
-def files(run: Run) -> None:
-    cf.write_table(week(), "week.csv")
 
 
 @lru_cache
@@ -127,44 +127,6 @@ def test_two_sources_alike_need_a_reference(run: Run) -> None:
         err = rejected(run, command, "week.csv", "-o", out)
         assert "--reference is not given, and 'left' and 'right' have about as many" in err
         assert run(command, "week.csv", "-o", out, "--reference", "left", "--quiet")[0] == 0
-
-
-@pytest.mark.parametrize(
-    ("command", "options", "both"),
-    [
-        ("events", ["--event-duration", "5min", "--gamma", "0.9"], ("event-duration", "gamma")),
-        ("events", ["--event-duration", "5min", "--config", "x"], ("event-duration", "config")),
-        ("events", ["--event-duration", "5min", "--beta", "1"], ("event-duration", "beta")),
-        ("events", ["--reference", "strong", "--half-life", "5"], ("reference", "half-life")),
-        ("events", ["--event-duration", "5min", "--change-cost", "9"],
-         ("event-duration", "change-cost")),
-        ("filter", ["--reference", "strong", "--floor", "0.1"], ("reference", "floor")),
-        ("plot", ["--reference", "strong", "--estimate", "mean"], ("reference", "estimate")),
-        ("report", ["--event-duration", "5min", "--config", "x"], ("event-duration", "config")),
-    ],
-)  # fmt: skip
-def test_contradictions_name_both_options(
-    run: Run, command: str, options: list[str], both: tuple[str, str]
-) -> None:
-    code, _, err = run(command, "week.csv", "-o", "out.html", *options)
-    assert code == 2
-    assert f"--{both[0]} and --{both[1]} are both given; " in " ".join(err.split())
-    assert err.rstrip().endswith("leave one out")
-
-
-@pytest.mark.parametrize("command", ["events", "report"])
-def test_durations_that_cannot_be(run: Run, command: str) -> None:
-    out = {"events": "out.csv", "report": "out.html"}[command]
-    for given, message in {
-        "0": "--event-duration is '0'; it must be positive and finite",
-        "-5min": "--event-duration is '-5min'; it must be positive and finite",
-        "fly=5min": "--event-duration names 'fly'; the classes are ['class 0'",
-        "class 0=5min": "--event-duration has no duration of 'class 1'; name every class",
-    }.items():
-        assert message in rejected(run, command, "week.csv", "-o", out, "--event-duration", given)
-    code, _, err = run(command, "week.csv", "-o", out, "--event-duration", "soon")
-    assert code == 2
-    assert "'soon' is not a duration; give one such as 500ms" in " ".join(err.split())
 
 
 def test_rows_that_are_filtered_are_taken_unless_it_shall_tune(run: Run) -> None:

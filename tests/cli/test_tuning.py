@@ -133,35 +133,6 @@ def test_tune_for_a_rate_of_calls(run: Run) -> None:
     assert message in rejected(run, "tune", *arguments, "--every", "0")
 
 
-@pytest.mark.parametrize("command", ["tune", "compare"])
-def test_invalid_files(run: Run, command: str) -> None:
-    out = "walk.toml" if command == "tune" else "out.csv"
-    Path(out).write_text("what was there")
-    week("week.csv", rows=300)
-    week("timeless.csv", rows=300, without=["time"])
-    week("classless.csv", rows=300, without=[f"p_{name}" for name in plain_stream(0).classes])
-    lines = Path("week.csv").read_text().splitlines(keepends=True)
-    Path("bad.csv").write_text("".join([*lines[:7], lines[7].replace("0.", "x.", 1), *lines[8:]]))
-    Path("short.parquet").write_bytes(b"PAR1")
-    for name, message in [
-        ("timeless.csv", "timeless.csv: the table has no column time"),
-        ("classless.csv", "two or more columns p_<class>"),
-        ("bad.csv", "bad.csv: time in row 6 (line 8) is '3x.0'; give a number"),
-        ("short.parquet", "short.parquet cannot be read as .parquet"),
-        ("nowhere.csv", "nowhere.csv: No such file or directory"),
-        ("week.txt", "week.txt ends in '.txt'; it must be one of .csv"),
-    ]:
-        assert message in rejected(run, command, name, "-o", out)
-    message = "classfilter: --reference is 'best'; the sources with predictions are strong, weak\n"
-    assert rejected(run, command, "week.csv", "-o", out, "--reference", "best") == message
-
-
-def test_tune_by_labels_without_any(run: Run) -> None:
-    week("week.csv", without=["label"])
-    message = "week.csv: labels is True, but no recording with predictions of 'strong' has a label"
-    assert message in rejected(run, "tune", "week.csv", "-o", "walk.toml", "--labels")
-
-
 @pytest.mark.parametrize(
     ("command", "out"), [("tune", "walk.toml"), ("compare", "out.png"), ("compare", "out.csv")]
 )
@@ -236,11 +207,6 @@ def test_compare_with_little_data(run: Run) -> None:
     assert message in rejected(run, "compare", "week.csv", "-o", "out.csv")
 
 
-def test_compare_checks_the_suffix_before_it_starts(run: Run) -> None:
-    message = "out.gif ends in '.gif'; it must be one of .png, .pdf, .svg, .csv, .tsv, "
-    assert message in rejected(run, "compare", "nowhere.csv", "-o", "out.gif")
-
-
 def test_tune_takes_limits(run: Run) -> None:
     recs = week("week.parquet")
     limits = ["--max-changes", "20", "--max-delay", "5min", "--quiet", "--explain"]
@@ -287,27 +253,3 @@ def test_tune_for_events_that_last_so_long(run: Run) -> None:
         "0": "--event-duration is '0'; it must be positive and finite",
     }.items():
         assert words in rejected(run, *tune, "--event-duration", duration)
-
-
-def test_settings_for_other_sources_than_the_file_has(run: Run) -> None:
-    recs = week("week.parquet")
-    cf.Chain(cf.StickyFilter(recs[0].classes), beta={"left": 1.0, "right": 0.5}).save("other.toml")
-    report = ["report", "week.parquet", "-o", "page.html", "--quiet", "--config"]
-    said = rejected(run, *report, "other.toml")
-    assert said == (
-        "classfilter: --config is other.toml, whose sources are left, right; those of week.parquet "
-        "are strong, weak: run classfilter tune on this file, or leave --config out\n"
-    )
-    weak = cf.read_table("week.parquet").filter(pl.col("source") == "weak")
-    cf.write_table(weak, "weak.parquet")
-    cf.Chain(cf.StickyFilter(recs[0].classes), beta={"strong": 1.0, "weak": 0.5}).save("both.toml")
-    report[1] = "weak.parquet"
-    assert "whose sources are strong, weak; those of weak.parquet are weak: " in rejected(
-        run, *report, "both.toml"
-    )
-    assert run(*report, "both.toml", "--reference", "weak")[0] == 0
-    assert "--reference is 'best'; the sources with predictions are weak" in rejected(
-        run, *report, "both.toml", "--reference", "best"
-    )
-    cf.Chain(cf.StickyFilter(recs[0].classes), beta=0.5).save("all.toml")
-    assert run(*report, "all.toml")[0] == 0

@@ -30,8 +30,6 @@ from compare_oracle import (
 )
 
 Floats = NDArray[np.float64]
-Ints = NDArray[np.intp]
-NAN = float("nan")
 
 
 @lru_cache

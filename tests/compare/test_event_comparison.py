@@ -167,9 +167,3 @@ def test_true_means_several_costs() -> None:
     calls = np.concatenate([np.diff(rec.time[rec.observed("strong")]) for rec in some()])
     assert costs == pytest.approx([share * float(np.median(calls)) for share in (0.25, 1, 4)])
     assert not any(name == "rule" for name in names)
-
-
-def test_other_rules_are_refused() -> None:
-    for events in (cf.ThresholdRule(), "30s", 30.0):
-        with pytest.raises(cf.ArgumentError, match="it must be True, False or an EventRule"):
-            compare(some(), "strong", events=events)  # type: ignore[arg-type]

@@ -67,26 +67,6 @@ def test_a_duration_is_rounded_with_a_warning() -> None:
         assert settings(rule)["shift"] == 123
 
 
-@pytest.mark.parametrize(
-    ("rule", "options", "message"),
-    [
-        (cf.EventRule(1, min_duration=2), {"step": 0}, "step is 0; it must be positive"),
-        (cf.EventRule(1), {"tick": 0}, "tick is 0; it must be positive"),
-        (cf.EventRule(1), {"tick": "1x"}, "tick"),
-        (None, {"tick": "1x"}, "tick is '1x'"),
-        (None, {"step": -1}, "step is -1; it must be positive"),
-        (cf.EventRule(1, max_gap="7d"), {}, r"max_gap is 604800.0; .*2\^29 - 1 .*longer tick"),
-        (cf.EventRule(1, shift=0.0001), {}, r"shift is 0.0001; .*shorter tick"),
-    ],
-)  # fmt: skip
-def test_what_a_device_cannot_do_is_refused(
-    rule: cf.EventRule | None, options: Any, message: str, tmp_path: Path
-) -> None:
-    with pytest.raises(ValueError, match=message):
-        export(chain(rule), tmp_path / "new", **options)
-    assert not (tmp_path / "new").exists()
-
-
 def test_memory_is_for_the_rows_of_the_longest_minimum_duration(tmp_path: Path) -> None:
     rule = cf.EventRule(1.0, min_duration={"a": 3, "b": 4.1})
     export(chain(rule), tmp_path, step="500ms")

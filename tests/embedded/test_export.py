@@ -173,33 +173,6 @@ def test_names_are_valid_in_c(tmp_path: Path) -> None:
     assert header.splitlines()[0].endswith("from ? a??.toml; do not edit. */")
 
 
-@pytest.mark.parametrize(
-    ("config", "message"),
-    [
-        (
-            cf.Chain(cf.EmaFilter(3)),
-            "filter is EmaFilter; only a DirichletFilter and a St",
-        ),
-        (
-            cf.Chain(cf.StickyFilter(2), beta={"a": 1.0}, channel={"b": cf.Channel(np.eye(2))}),
-            r"channel.b has no weight; add b to \[beta\]",
-        ),
-        (
-            cf.Chain(cf.StickyFilter(2), beta={"strong": 1.0}, policy=Custom()),
-            "only Adaptive and Periodic have a C version: leave it out",
-        ),
-        (
-            cf.Chain(cf.DirichletFilter(2, max_concentration=1e9)),
-            "max_concentration is 1000000000.0; it must lie between",
-        ),
-    ],
-)
-def test_invalid_exports_write_nothing(config: cf.Chain, message: str, tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=message):
-        export(config, tmp_path / "new")
-    assert not (tmp_path / "new").exists()
-
-
 def test_a_small_floor_has_the_limit_of_single_precision(tmp_path: Path) -> None:
     """By default, the limit of alpha's sum is larger in double precision."""
     f = cf.DirichletFilter(3, gamma=0.9, floor=1e-6)

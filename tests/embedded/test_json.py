@@ -12,7 +12,6 @@ import pytest
 import classfilter as cf
 from classfilter.embedded import to_json
 from classfilter.policy import Adaptive, Periodic
-from commands import rejected
 from conftest import Run
 
 CHAIN = [[0.9, 0.08, 0.02], [0.05, 0.9, 0.05], [0.1, 0.1, 0.8]]
@@ -45,9 +44,3 @@ def test_rates_have_the_transitions(dtype: str) -> None:
         series = series + term
     assert np.abs(series - CHAIN).max() < (1e-6 if dtype == "float32" else 1e-12)
     assert ("modes" in prepared) == (dtype == "float64")
-
-
-def test_other_filters_are_refused(run: Run) -> None:
-    Path("ema.toml").write_text('classes = ["a", "b"]\nfilter = "ema"\n')
-    err = rejected(run, "export", "ema.toml", "--json", "-o", "ema.json")
-    assert "filter is EmaFilter; only a DirichletFilter and a StickyFilter run in JavaScript" in err

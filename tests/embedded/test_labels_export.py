@@ -12,7 +12,6 @@ import pytest
 
 import classfilter as cf
 from classfilter.embedded import export, verify
-from classfilter.policy import Adaptive
 from conftest import Run
 from firmware_configs import HEADS, STEP, all_configs, configs, label_configs
 
@@ -118,29 +117,6 @@ def test_a_head_has_its_own_columns_and_rule(tmp_path: Path) -> None:
     command = [COMPILERS[0], "-std=c99", "-Isrc", "heads.c"]
     subprocess.run([*command, "src/classfilter.c", "-o", "heads"], cwd=tmp_path, check=True)
     assert subprocess.run(tmp_path / "heads").returncode == 3
-
-
-@pytest.mark.parametrize(
-    ("config", "message"),
-    [
-        (
-            cf.MultiLabelFilter(
-                ["a", "b"], {"a": cf.StickyFilter(2), "b": cf.DirichletFilter(2, 0.9)}
-            ),
-            r"filters of \['DirichletFilter', 'StickyFilter'\]; give all the same kind, or export"
-            r" each label by itself, chain.head\(label\)",
-        ),
-        (
-            cf.Chain(label_configs()["sticky"].filter(), policy=Adaptive()),
-            r"policy is Adaptive, .*; give Periodic, or export each label",
-        ),
-        (cf.MultiLabelFilter(2, cf.EmaFilter(2)), "filter is EmaFilter; only"),
-    ],
-)
-def test_what_does_not_fit_is_refused(config: Any, message: str, tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=message):
-        export(config, tmp_path / "new")
-    assert not (tmp_path / "new").exists()
 
 
 def test_a_head_is_exported_by_itself(tmp_path: Path) -> None:

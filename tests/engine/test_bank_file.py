@@ -29,18 +29,18 @@ def test_saved_pickled_and_continued(make: Any, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("other", "message"),
+    ("other", "setting"),
     [
-        (cf.DirichletFilter(3), r"with classes \['a', 'b', 'c'\], but here it is \[0"),
-        (cf.StickyFilter(["a", "b", "c"]), r"with filter 'dirichlet', but .* 'sticky'"),
-        (cf.DirichletFilter(["a", "b", "c"], 0.95), r"gamma 0.9, but .* it is 0.95"),
-        (cf.DirichletFilter(["a", "b", "c"], dtype="float32"), "dtype 'float64', but here it is"),
+        (cf.DirichletFilter(3), "classes"),
+        (cf.StickyFilter(["a", "b", "c"]), "filter"),
+        (cf.DirichletFilter(["a", "b", "c"], 0.95), "gamma"),
+        (cf.DirichletFilter(["a", "b", "c"], dtype="float32"), "dtype"),
     ],
 )
-def test_a_bank_of_other_settings_is_refused(other: Any, message: str, tmp_path: Path) -> None:
+def test_a_bank_of_other_settings_is_refused(other: Any, setting: str, tmp_path: Path) -> None:
     cf.Bank(cf.DirichletFilter(["a", "b", "c"]), 5).save(tmp_path / "bank.npz")
     assert [p.name for p in tmp_path.iterdir()] == ["bank.npz"]
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(ValueError, match=f"with {setting} "):
         cf.Bank(other, 1).load(tmp_path / "bank.npz")
 
 
@@ -61,22 +61,20 @@ def test_a_failed_save_leaves_the_old_file(tmp_path: Path, monkeypatch: Any) -> 
 
 @every_filter
 @pytest.mark.parametrize(
-    ("states", "message"),
+    ("states", "place"),
     [
-        (lambda good: good[:, :1], r"has states of shape \(4, 1\); a stream of the bank has"),
-        (lambda good: good[0], "has states of shape"),
-        (lambda good: np.where(np.arange(4)[:, None] == 2, np.nan, good), "damaged: .* stream 2:"),
-        (lambda good: -1 - good, "damaged: the state of stream 0:"),
+        (lambda good: good[:, :1], "states of shape"),
+        (lambda good: good[0], "states of shape"),
+        (lambda good: np.where(np.arange(4)[:, None] == 2, np.nan, good), "stream 2"),
+        (lambda good: -1 - good, "stream 0"),
     ],
 )
-def test_a_damaged_file_changes_nothing(
-    make: Any, states: Any, message: str, tmp_path: Path
-) -> None:
+def test_a_damaged_file_changes_nothing(make: Any, states: Any, place: str, tmp_path: Path) -> None:
     bank = cf.Bank(make(3), 4)
     bank.update(*random_stream(3, 4, 1))
     before = [bank.filter(n) for n in range(4)]
     bank.save(tmp_path / "bank.npz")
     replace_parts(tmp_path / "bank.npz", states=states(bank._states))
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(ValueError, match=place):
         bank.load(tmp_path / "bank.npz")
     assert same_states(bank, before)

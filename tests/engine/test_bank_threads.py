@@ -140,7 +140,7 @@ def test_an_argument_that_changes_the_bank() -> None:
             bank.drop(np.arange(1, 1000))
             return np.full((1000, 2), 0.5)
 
-    with pytest.raises(ValueError, match=r"shape \(1000, 2\); it must .* shape \(1, 2\)"):
+    with pytest.raises(ValueError, match="probs"):
         bank.update(Dropping())
     assert len(bank) == 1
 

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import classfilter as cf
+from conftest import rejected
 from live_event_cases import expected, random_live
 
 GOOD = [0.7, 0.3]
@@ -112,7 +113,7 @@ def test_the_time_of_the_last_row_still_counts() -> None:
     tracker = cf.Tracker(cf.StickyFilter(2, half_life=5.0), expire_after=10.0)
     tracker.update("a", 5.0, None, [0.99, 0.01])
     tracker.hand_over("a", "b")
-    with pytest.raises(ValueError, match=r"time is 4.0, before 5.0.* of stream 'b'"):
+    with rejected("time"):
         tracker.update("b", 4.0, None, GOOD)
     np.testing.assert_allclose(tracker.update("b", 15.5, None, GOOD), GOOD)  # begun anew
 
@@ -134,13 +135,13 @@ def test_what_cannot_be_handed_over_changes_nothing(tmp_path: Path) -> None:
     tracker = cf.Tracker(cf.RawFilter(2), events=cf.EventRule(1.0), expire_after=10.0)
     tracker.update_many(["a", "b"], [0.0, 1.0], None, [GOOD, GOOD])
     tracker.save(tmp_path / "before.npz")
-    with pytest.raises(cf.ArgumentError, match=r"new is 'b', a stream with rows.*drop\(\['b'\]\)"):
+    with rejected("new"):
         tracker.hand_over("a", "b")
-    with pytest.raises(cf.ArgumentError, match="new is 'a'"):
+    with rejected("new"):
         tracker.hand_over("a", "a")
     with pytest.raises(KeyError, match="there is no stream 'c'"):
         tracker.hand_over("c", "d")
-    with pytest.raises(ValueError, match="nan, which equals nothing"):
+    with rejected("stream"):
         tracker.hand_over("a", math.nan)
     with pytest.raises(TypeError, match="unhashable"):
         tracker.hand_over("a", ["b"])  # type: ignore[arg-type]

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 import classfilter as cf
 from classfilter import _core
+from conftest import rejected
 from event_streams import as_rows, random_rule, random_stream
 from slow_events import plain_rule
 
@@ -59,10 +60,10 @@ def test_a_bad_row_is_named_and_changes_nothing(
 @pytest.mark.parametrize("time", [math.nan, math.inf, -math.inf, 4.0, 1e301])
 def test_a_time_must_not_go_back_and_be_finite(time: float) -> None:
     state, _ = RULE.update(RULE.start(), 5.0, GOOD)
-    with pytest.raises(cf.RowError, match="time is ") as error:
+    with rejected("time", cf.RowError) as error:
         RULE.update(state, time, GOOD)
     assert error.value.argument == "time"
-    with pytest.raises(cf.RowError, match="time in row 2 is ") as error:
+    with rejected("time", cf.RowError) as error:
         RULE.run(RULE.start(), [4.0, 5.0, time], [GOOD] * 3)
     assert error.value.row == 2
 
@@ -77,7 +78,7 @@ def test_a_late_time_says_after_which() -> None:
 
 
 def test_rows_without_times_are_refused() -> None:
-    with pytest.raises(ValueError, match="times has 2 entries, but probs has 3 rows"):
+    with pytest.raises(ValueError, match="times"):
         RULE.run(RULE.start(), [0.0, 1.0], [GOOD] * 3)
 
 

@@ -9,12 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import classfilter as cf
 from classfilter.metrics import edit_score, event_scores
 from classfilter.metrics.matching import edit_distance, maximum_matching
 from events import peer_scores as peers
@@ -199,38 +197,6 @@ def test_the_printout_has_the_convention_and_every_class() -> None:
     html = event_scores(true, predicted, tolerance=(30, 60), merge=90)._repr_html_()
     assert "&lt;a&gt;" in html
     assert "30 s before and 60 s after each true event, events less than 90 s apart" in html
-
-
-A = [("s", "a", 0.0, 1.0)]
-BAD: list[tuple[Any, Any, dict[str, Any], str]] = [
-    (A, A, {"iou": 0}, "iou is 0; it must lie in (0, 1]"),
-    (A, A, {"iou": "half"}, "iou is 'half'; it must be a number"),
-    (A, A, {"iou": 0.5, "collar": 1}, "iou and collar are (0.5, 1); each is a convention"),
-    (A, A, {"merge": 90}, "merge is 90; it needs tolerance"),
-    (A, A, {"collar": -1}, "collar is -1; it must be 0 or more"),
-    (A, A, {"collar": "soon"}, "collar is 'soon'; it must be a duration"),
-    (A, A, {"collar": 1, "length_share": 2}, "length_share is 2; it must lie in [0, 1]"),
-    (A, A, {"tolerance": 30}, "tolerance is 30; it must be two durations"),
-    (A, A, {"tolerance": (1, 2, 3)}, "it must be two durations"),
-    (A, A, {"tolerance": (0, 0), "split_after": 0}, "split_after is 0; it must be more than 0"),
-    (A, A, {"duration": 0}, "duration is 0; it must be more than 0"),
-    ([("s", "a", 1.0, None)], A, {}, "true in row 0 has ('s', 'a', 1.0, None): the event is prov"),
-    (A, [*A, ("s", "a", 2.0, 1.0)], {}, "predicted in row 1 is ('s', 'a', 2.0, 1.0); the end"),
-    (A, [("s", "a", math.nan, 1.0)], {}, "must be finite numbers"),
-    (A, [3], {}, "predicted in row 0 is 3; it must be an Event"),
-    (A, [("t", "a", 0.0, 1.0)], {}, "has the stream 't', true 's'; they have no stream in common"),
-    (cf.Events(A), cf.Events(A, dates=True), {}, "has times that are dates, but those of true"),
-    (pl.DataFrame({"start": [0]}), A, {}, "is a table; make a list of it: classfilter.Events"),
-]
-
-
-@pytest.mark.parametrize(("true", "predicted", "options", "message"), BAD)
-def test_what_cannot_be_scored(
-    true: Any, predicted: Any, options: dict[str, Any], message: str
-) -> None:
-    with pytest.raises(cf.ArgumentError) as error:
-        event_scores(true, predicted, **options)
-    assert message in str(error.value)
 
 
 @given(st.text("abc", max_size=6), st.text("abc", max_size=6))

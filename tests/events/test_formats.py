@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import classfilter as cf
-from classfilter.events.files import FORMATS, READ, _decode
+from classfilter.events.files import FORMATS, READ
+from conftest import rejected
 
 MAY = 1_714_550_400.0  # 2024-05-01T08:00:00Z
 EVENTS = [
@@ -143,9 +144,13 @@ def test_json_by_hand(write: Any) -> None:
     }
 
 
+def test_a_mark_of_the_byte_order(read: Any) -> None:
+    assert read("\ufeffclass,start,end\né,0,1\n", "csv") == [(None, "é", 0.0, 1.0, None)]
+
+
 def test_what_other_programs_write(read: Any) -> None:
     audacity = "0.500000\t2.000000\tbat\n\\\t18000.000000\t45000.000000\n2,5\t3\tx\n"
-    with pytest.raises(cf.RowError, match=r"start in row 1 \(line 3\) is '2,5'"):
+    with rejected("start", cf.RowError, row=1, line=3):
         read(audacity, "txt")
     assert read(audacity[:-8], "txt", stream="roost") == [("roost", "bat", 0.5, 2.0, None)]
     rttm = ";; comment\nSPKR-INFO rec1 1 <NA> <NA> <NA> unknown anna <NA> <NA>\r\n"
@@ -204,9 +209,9 @@ def test_textgrid_tiers_of_classes_and_a_longer_duration(write: Any, read: Any) 
     assert text.count("xmax = 60.0\n") == 1 + 2 + 2
     assert read(text, "TextGrid", tiers="class") == both
     assert 'name = ""' in write([], "TextGrid", duration=10)
-    with pytest.raises(cf.ArgumentError, match="give duration="):
+    with rejected("events"):
         write([], "TextGrid")
-    with pytest.raises(cf.ArgumentError, match=r"the last event ends at 4\.0"):
+    with rejected("duration"):
         write(both, "TextGrid", tiers="class", duration=3)
 
 
@@ -225,7 +230,7 @@ def test_dates_as_given(write: Any, read: Any) -> None:
 @pytest.mark.parametrize("name", [name for name in FORMATS if name not in ("csv", "json")])
 def test_formats_of_seconds_need_the_start_of_dates(name: str, write: Any, read: Any) -> None:
     events = cf.Events([("a", "walk", MAY + 3.3, MAY + 60.1, 0.5)], dates=True)
-    with pytest.raises(cf.ArgumentError, match="give the date of second 0") as error:
+    with rejected("start") as error:
         write(events, name)
     assert error.value.argument == "start"
     start = "2024-05-01T10:00:00+02:00"
@@ -237,31 +242,11 @@ def test_formats_of_seconds_need_the_start_of_dates(name: str, write: Any, read:
     assert (again, again.dates, again.zone) == (kept(events, name), True, "+02:00")
 
 
-@pytest.mark.parametrize("name", ["csv", "json"])
-def test_formats_of_dates_take_no_start(name: str, write: Any) -> None:
-    with pytest.raises(cf.ArgumentError, match="start is 5; "):
-        write(EVENTS, name, start=5)
-
-
-def test_csv_is_read_without_a_start(read: Any) -> None:
-    with pytest.raises(cf.ArgumentError, match="start is 5; "):
-        read("", "csv", start=5)
-
-
 def test_the_band_of_a_selection_table(write: Any) -> None:
     text = write([("a", "wren", 1.5, 2.0, None)], "raven", low_freq=100.0, high_freq=8000.0)
     assert "\t100\t8000\twren\ta\n" in text
-    with pytest.raises(cf.ArgumentError, match=r"low_freq is 9\.0; it must be below high_freq"):
+    with rejected("low_freq"):
         write([], "raven", low_freq=9.0, high_freq=8.0)
-
-
-@pytest.mark.parametrize("name", ["vtt", "json", "raven"])
-def test_what_is_only_written_says_what_is_read(name: str, write: Any, read: Any) -> None:
-    text = write(EVENTS, name)
-    with pytest.raises(cf.ArgumentError) as error:
-        read(text, name)
-    rule = f"{name} is only written; read_events reads csv, tsv, txt, rttm and TextGrid"
-    assert rule in str(error.value)
 
 
 NAMES = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1)
@@ -348,18 +333,12 @@ def test_any_text_is_events_or_refused(
 def test_formats_are_found_by_suffix_or_by_name(tmp_path: Path) -> None:
     cf.write_events(EVENTS, tmp_path / "a.dat", format="rttm")
     assert cf.read_events(tmp_path / "a.dat", "rttm") == EVENTS
-    with pytest.raises(cf.ArgumentError, match="the formats are csv, tsv, txt, rttm, vtt, json"):
+    with rejected("path"):
         cf.read_events(tmp_path / "a.dat")
-    with pytest.raises(cf.ArgumentError, match="format is 'srt'"):
+    with rejected("format"):
         cf.write_events(EVENTS, tmp_path / "a.csv", "srt")
-    with pytest.raises(cf.ArgumentError, match="tiers is 'class'; csv has no such option"):
+    with rejected("tiers"):
         cf.write_events(EVENTS, tmp_path / "a.csv", tiers="class")
     cf.write_events(cf.Events(EVENTS).to_table("pandas"), tmp_path / "a.csv")
     assert cf.read_events(tmp_path / "a.csv") == EVENTS
     assert cf.Events(EVENTS)[0].stream == "ann"
-
-
-def test_encodings() -> None:
-    assert _decode("\ufeffé".encode()) == "é"
-    with pytest.raises(cf.ArgumentError, match=r"the file \(line 2\) is not UTF-8.*save it as"):
-        _decode("a\né".encode("latin-1"))

@@ -17,6 +17,7 @@ import classfilter as cf
 import slow_events
 from classfilter.events import EventRule
 from classfilter.inputs import Heads
+from conftest import rejected
 from label_event_cases import (
     BETA,
     FILTERS,
@@ -122,25 +123,6 @@ def test_simple_rules_are_by_label_too() -> None:
         assert math.isclose(sum(e.end - e.start for e in argmax if e.label == label), on)
 
 
-@pytest.mark.parametrize(
-    ("rule", "words"),
-    [
-        (cf.EventRule(merge_gap={"owl": 1.0}), r"merge_gap names 'owl'; the classes are \['robin'"),
-        (cf.EventRule({"robin": 1.0}), "change_cost has no cost of entering 'wren'"),
-        (cf.EventRule(ignore=LABELS), "ignore has all classes"),
-        (cf.EventRule(min_duration={"wren": 5.0}, max_delay=4.0), "max_delay is 4.0; it must not"),
-    ],
-)
-def test_rules_that_do_not_fit_the_labels_are_refused(rule: cf.EventRule, words: str) -> None:
-    with pytest.raises(cf.ArgumentError, match=words):
-        cf.Chain(cf.MultiLabelFilter(LABELS, FILTERS["sticky"]()), rule=rule)
-
-
-def test_gaps_by_class_are_for_several_labels() -> None:
-    with pytest.raises(cf.ArgumentError, match="but the classes exclude each other; only several"):
-        cf.Chain(cf.StickyFilter(LABELS), rule=cf.EventRule(merge_gap={"robin": 1.0}))
-
-
 @given(seed=seeds)
 def test_states_are_checked(seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -155,7 +137,7 @@ def test_states_are_checked(seed: int) -> None:
         for call in (rules.finish, rules.current):
             with pytest.raises(ValueError):  # noqa: PT011
                 call(bad)
-    with pytest.raises(ValueError, match="probs has 2 entries, but the filter has 3 classes"):
+    with rejected("probs"):
         rules.update(state, 1e6, [0.5, 0.5])
 
 
@@ -179,15 +161,15 @@ def test_each_label_of_a_state_is_checked() -> None:
             with pytest.raises(ValueError, match="state"):
                 rules.check((*state[:2], bytes(damaged)))
     assert refused > 10
-    with pytest.raises(ValueError, match="state has 2 parts; the rules have 3"):
+    with pytest.raises(ValueError, match="state"):
         rules.check(rule.compiled(Heads.of_labels(LABELS[:2]), np.float64).start())
 
 
 def test_a_bad_time_or_score_changes_nothing() -> None:
     rules = cf.EventRule(1.0).compiled(Heads.of_labels(LABELS), np.float64)
     state, _ = rules.update(rules.start(), 5.0, [0.9, 0.1, math.nan])
-    for time, words in ((4.0, "not be before the last one, 5.0"), (math.nan, "finite")):
-        with pytest.raises(cf.RowError, match=words):
+    for time in (4.0, math.nan):
+        with rejected("time", cf.RowError):
             rules.update(state, time, [0.9, 0.1, 0.2])
 
 
@@ -217,6 +199,6 @@ def test_a_sum_may_round_to_more_than_1() -> None:
     state, _ = rules.update(rules.start(), 0.0, [above, 0.0, 1.0])
     state, *_ = rules.run(state, [1.0, 2.0], [[above, 0.0, 1.0]] * 2)
     assert rules.current(state) == [(0, 0.0, 1.0, True), (2, 0.0, 1.0, True)]
-    for wrong, words in ((1.5, r"sums to 1\.5"), (-0.5, r"is -0\.5")):
-        with pytest.raises(cf.RowError, match=words):
+    for wrong in (1.5, -0.5):
+        with rejected("probs", cf.RowError):
             rules.update(state, 3.0, [0.5, wrong, 0.5])

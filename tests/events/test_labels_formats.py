@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import classfilter as cf
 from classfilter.events.files import READ
+from conftest import rejected
 
 ONE_STREAM = ("tsv", "txt")
 NO_PROBABILITY = ("txt", "textgrid")
@@ -63,5 +64,5 @@ def test_a_textgrid_has_a_tier_for_each_label_that_overlaps(tmp_path: Path) -> N
     cf.write_events(dawn, path, tiers="class")
     assert tiers(path.read_text()) == ["robin", "wren"]
     twice = [dawn[0], dawn[0]._replace(start=2.0)]
-    with pytest.raises(cf.ArgumentError, match=r"start is 2.0, but the .* 3.0; .*merge them"):
+    with rejected("start"):
         cf.write_events(twice, path, overlaps=True)

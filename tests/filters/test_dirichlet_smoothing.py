@@ -5,15 +5,17 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from scipy.special import digamma
 
 import classfilter as cf
 from classfilter import _core
 from classfilter.filters.dirichlet_smoothing import _mode, in_two_searches
-from classfilter.support.types import Floats
 from markov import FLOOR, random_prior
 from oracle import Oracle, mp, posterior_mode
 from streams import Stream, random_stream
+
+Floats = NDArray[np.float64]
 
 
 def expected_neg_log(alpha: list[Any]) -> list[Any]:

@@ -125,50 +125,6 @@ def test_names_one_label_and_missing_rows() -> None:
     np.testing.assert_array_equal(np.concatenate(f.state), np.concatenate(before))
 
 
-@pytest.mark.parametrize(
-    ("scores", "words"),
-    [
-        ([0.5, 1.2, 0.1], r"scores\['wren'\] is 1.2; it must lie in \[0, 1\]"),
-        ([0.5, -0.2, 0.1], r"scores\['wren'\] is -0.2"),
-        ([0.5, 0.2], r"scores has shape \(2,\); it must be \(3,\)"),
-        ("robin", "scores is 'robin'"),
-        ({"robin": 0.5}, "missing: \\['wren', 'tit'\\]"),
-    ],
-)
-def test_bad_scores_are_named_and_change_nothing(scores: Any, words: str) -> None:
-    f = cf.MultiLabelFilter(LABELS, MAKE["dirichlet"]())
-    f.update([0.3, 0.2, 0.9])
-    before = np.concatenate(f.state)
-    with pytest.raises(cf.RowError, match=words):
-        f.update(scores)
-    with pytest.raises(ValueError, match="beta"):
-        f.update([0.1, 0.2, 0.3], beta=1.5)
-    with pytest.raises(ValueError, match="dt"):
-        f.run([[0.1, 0.2, 0.3]] * 3, dt=[1.0, 2.0, -1.0])
-    with pytest.raises(cf.RowError) as error:
-        f.run([[0.1, 0.2, 0.3], [0.1, 0.2, 3.0]])
-    assert (error.value.row, error.value.entry) == (1, "tit")
-    np.testing.assert_array_equal(np.concatenate(f.state), before)
-
-
-def test_impossible_labels_and_filters_are_refused() -> None:
-    with pytest.raises(ValueError, match="labels names 'wren' more than once"):
-        cf.MultiLabelFilter(["wren", "wren"], cf.StickyFilter(2))
-    with pytest.raises(ValueError, match="at least one is needed"):
-        cf.MultiLabelFilter([], cf.StickyFilter(2))
-    with pytest.raises(ValueError, match="of 'robin' has 3 classes; each label needs"):
-        cf.MultiLabelFilter(LABELS, cf.StickyFilter(3))
-    with pytest.raises(ValueError, match="name each label once"):
-        cf.MultiLabelFilter(LABELS, {"robin": cf.StickyFilter(2)})
-    with pytest.raises(ValueError, match="name each label once"):
-        cf.Chain(cf.MultiLabelFilter(LABELS, cf.StickyFilter(2)), beta={"weak": {"robin": 0.5}})
-    with pytest.raises(ValueError, match="exclude each other"):
-        cf.filter_table(
-            cf.rows(pd.DataFrame({"time": [0], "p_a": [1.0], "p_b": [1.0]}), scores="independent"),
-            cf.StickyFilter(2),
-        )
-
-
 def own_filters() -> Any:
     """Return a filter in which two labels share a filter and one has its own."""
     shared, other = MAKE["sticky"](), MAKE["dirichlet"]()
@@ -222,15 +178,3 @@ def test_an_invalid_row_anywhere_changes_nothing(what: str, seed: int, at: int) 
             tracker.update_many(["ann"] * 20, np.arange(20.0), None, scores)
         np.testing.assert_array_equal(tracker.probs("ann"), saved)
         tracker.update("ann", 1.0, None, np.full(3, 0.9))  # its time is as it was, too
-
-
-@pytest.mark.parametrize(
-    ("how", "words"),
-    [
-        ({"beta": np.ones(4)}, r"beta has shape \(4,\); it must be \(\) or \(3,\)"),
-        ({"dt": np.ones(3)}, r"dt has shape \(3,\)"),
-    ],
-)
-def test_weights_and_steps_of_a_wrong_shape_are_refused(how: Any, words: str) -> None:
-    with pytest.raises(cf.ArgumentError, match=words):
-        own_filters().update([0.1, 0.2, 0.3], **how)

@@ -14,7 +14,7 @@ from numpy.typing import DTypeLike, NDArray
 from scipy.linalg import expm
 
 import classfilter as cf
-from classfilter.pipeline.toml import KINDS
+from conftest import rejected
 from invalid_input import INVALID_NUMBERS, INVALID_ROWS, VALID_ROW
 from streams import Stream, at_most, random_stream, streams
 
@@ -92,7 +92,9 @@ def precise(f: Any) -> bool:
 
 
 def test_every_kind_is_tested() -> None:
-    assert {type(fresh(make, 3)) for make in FILTERS.values()} == set(KINDS.values())
+    public = {getattr(cf, name) for name in cf.__all__ if name.endswith("Filter")}
+    tested = {type(fresh(make, 3)) for make in FILTERS.values()}
+    assert tested == public - {cf.Filter, cf.MultiLabelFilter}
 
 
 @every_filter
@@ -229,16 +231,15 @@ def state_bytes(f: Any) -> list[bytes]:
 
 
 @every_filter
-@pytest.mark.parametrize(("row", "message", "in_run"), INVALID_ROWS)
-def test_invalid_rows(make: Make, row: list[float], message: str, in_run: str | None) -> None:
+@pytest.mark.parametrize("row", INVALID_ROWS)
+def test_invalid_rows(make: Make, row: list[float]) -> None:
     f = started(make)
     before = state_bytes(f)
-    exact = precise(f)
     for form in (row, tuple(row), np.array(row)):
-        with pytest.raises(ValueError, match=message if exact else "probs"):
+        with rejected("probs", cf.RowError):
             f.update(form)
-    if in_run is not None:
-        with pytest.raises(ValueError, match=in_run if exact else r"probs.*2"):
+    if len(row) == len(VALID_ROW):
+        with rejected("probs", cf.RowError, row=2):
             f.run([VALID_ROW, VALID_ROW, row, VALID_ROW])
     assert state_bytes(f) == before
 
@@ -250,43 +251,37 @@ def test_the_index_of_an_invalid_row(make: Make, index: int) -> None:
     before = state_bytes(f)
     rows = [VALID_ROW] * 40
     rows[index] = [0.5, -0.5, 1.0]
-    with pytest.raises(ValueError, match=rf"probs\[{index}, 1\] is -0.5"):
+    with rejected("probs", row=index, entry=1):
         f.run(rows, beta=[0.5, 1.0] * 20)
     assert state_bytes(f) == before
 
 
 @every_filter
-@pytest.mark.parametrize(("invalid", "message"), INVALID_NUMBERS)
-def test_invalid_weights_and_times(make: Make, invalid: dict[str, float], message: str) -> None:
+@pytest.mark.parametrize(("name", "value"), INVALID_NUMBERS)
+def test_invalid_weights_and_times(make: Make, name: str, value: float) -> None:
     f = started(make)
     before = state_bytes(f)
-    (name, value) = next(iter(invalid.items()))
-    pattern = message if precise(f) else name
-    with pytest.raises(ValueError, match=pattern):
-        f.update(VALID_ROW, **invalid)
-    with pytest.raises(ValueError, match=pattern):
+    with rejected(name, cf.RowError):
+        f.update(VALID_ROW, **{name: value})
+    with rejected(name, cf.RowError, row=2):
         f.run([VALID_ROW] * 4, **{name: [1.0, 1.0, value, 1.0]})
     assert state_bytes(f) == before
 
 
 @every_filter
 @pytest.mark.parametrize(
-    ("call", "error", "message"),
+    ("call", "error", "argument"),
     [
-        (lambda f: f.update("abc"), ValueError, "probs is 'abc'; the classes are "),
-        (lambda f: f.update([VALID_ROW] * 3), ValueError, "probs has 2 dimensions; it must have 1"),
-        (lambda f: f.update(VALID_ROW, beta="x"), TypeError, "beta must be a number, got 'x'"),
-        (lambda f: f.update(VALID_ROW, dt=[1.0]), TypeError, "dt must be a number, got"),
+        (lambda f: f.update("abc"), ValueError, "probs"),
+        (lambda f: f.update([VALID_ROW] * 3), ValueError, "probs"),
+        (lambda f: f.update(VALID_ROW, beta="x"), TypeError, "beta"),
+        (lambda f: f.update(VALID_ROW, dt=[1.0]), TypeError, "dt"),
         (lambda f: f.update(), TypeError, "probs"),
         (lambda f: f.update(VALID_ROW, weight=1), TypeError, "weight"),
-        (lambda f: f.run(VALID_ROW), ValueError, "probs has 1 dimensions; it must have 2"),
-        (lambda f: f.run([[0.5, 0.5]]), ValueError, "probs has 2 entries, but the filter has 3"),
-        (
-            lambda f: f.run([VALID_ROW], beta=[1, 1]),
-            ValueError,
-            "beta has 2 entries, but probs has 1",
-        ),
-        (lambda f: f.run([VALID_ROW], dt="x"), TypeError, "dt must hold numbers, got 'x'"),
+        (lambda f: f.run(VALID_ROW), ValueError, "probs"),
+        (lambda f: f.run([[0.5, 0.5]]), ValueError, "probs"),
+        (lambda f: f.run([VALID_ROW], beta=[1, 1]), ValueError, "beta"),
+        (lambda f: f.run([VALID_ROW], dt="x"), TypeError, "dt"),
         (lambda f: setattr(f, "state", ()), ValueError, "unpack|argument"),
         (
             lambda f: setattr(f, "state", [[1.0]] * len(f.state)),
@@ -296,25 +291,20 @@ def test_invalid_weights_and_times(make: Make, invalid: dict[str, float], messag
         (lambda f: setattr(f, "state", [x - 9 for x in f.state]), ValueError, "negative|must lie"),
     ],
 )
-def test_invalid_calls(make: Make, call: Any, error: Any, message: str) -> None:
+def test_invalid_calls(make: Make, call: Any, error: Any, argument: str) -> None:
     f = started(make)
     before = state_bytes(f)
-    with pytest.raises(error, match=message):
+    with pytest.raises(error, match=argument):
         call(f)
     assert state_bytes(f) == before
 
 
 @every_filter
 @pytest.mark.parametrize(
-    ("classes", "error", "message"),
-    [
-        ("abc", TypeError, "classes is the text 'abc'"),
-        (1, ValueError, "at least two"),
-        (["a", "a"], ValueError, "'a' more than once"),
-    ],
+    ("classes", "error"), [("abc", TypeError), (1, ValueError), (["a", "a"], ValueError)]
 )
-def test_invalid_classes(make: Make, classes: Any, error: type[Exception], message: str) -> None:
-    with pytest.raises(error, match=message):
+def test_invalid_classes(make: Make, classes: Any, error: type[Exception]) -> None:
+    with pytest.raises(error, match="classes"):
         type(fresh(make, 3))(classes)
 
 

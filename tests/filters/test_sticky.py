@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from scipy.linalg import expm, fractional_matrix_power
 
 import classfilter as cf
+from conftest import rejected
 from markov import FLOOR, likelihood, random_prior, random_rates, sticky_and_steps
 from streams import Stream, random_stream, streams
 
@@ -128,7 +129,7 @@ def test_a_state_is_restored_to_the_bit_and_zeros_are_raised() -> None:
     f = cf.StickyFilter(3)
     f.state = ([1.0, 0.0, 0.0],)
     assert f.probs.tolist() == [1.0, 1e-30, 1e-30]
-    with pytest.raises(ValueError, match="sum must be within 1e-4 of 1"):
+    with pytest.raises(ValueError, match="probs"):
         f.state = ([0.5, 0.4, 0.0],)
     assert f.probs.tolist() == [1.0, 1e-30, 1e-30]
 
@@ -147,5 +148,5 @@ def test_transitions_of_an_interval(interval: float) -> None:
     copied = other.copy()
     assert copied.transitions.tobytes() == other.transitions.tobytes()
     for invalid in (0.0, -1.0, np.inf, np.nan):
-        with pytest.raises(ValueError, match=r"interval is .*; it must be positive and finite"):
+        with rejected("interval"):
             cf.StickyFilter(3, transitions=P, interval=invalid)

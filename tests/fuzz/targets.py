@@ -17,8 +17,6 @@ import numpy as np
 import classfilter as cf
 from classfilter.events.files import READ
 from classfilter.live import serve
-from classfilter.pipeline.settings import to_toml
-from classfilter.pipeline.toml import parse_settings
 
 warnings.simplefilter("ignore")  # of NumPy, for numbers that float32 does not have
 CLASSES = ("a", "b", "c")
@@ -61,8 +59,10 @@ def toml(data: bytes) -> None:
     path.write_bytes(data)
     with suppress(ValueError):
         first = cf.load(path)
-        text = to_toml(first.settings)
-        assert to_toml(parse_settings(text).settings) == text
+        first.save(path)
+        text = path.read_bytes()
+        cf.load(path).save(path)
+        assert path.read_bytes() == text
 
 
 def csv(data: bytes) -> None:

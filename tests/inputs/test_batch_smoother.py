@@ -13,7 +13,7 @@ import pytest
 import classfilter as cf
 from classfilter.engine import Parts
 from classfilter.inputs import files, read_rows
-from conftest import Run
+from conftest import Run, rejected
 from example_tables import KINDS, column
 
 CLASSES = ["walk", "sit", "sleep"]
@@ -89,7 +89,7 @@ def test_rows_in_any_order_of_time() -> None:
         "time"
     )
     np.testing.assert_array_equal(results(out), expected(df, f, 4))
-    with pytest.raises(ValueError, match=r"time in row \d+ is .*, before"):
+    with rejected("time"):
         cf.smooth_table(shuffled, f, beta=BETA)
 
 
@@ -185,16 +185,16 @@ def test_an_invalid_row_leaves_no_file(
 ) -> None:
     monkeypatch.setattr(files, "ROWS_AT_ONCE", 20)
     path, out = tmp_path / "day.parquet", tmp_path / "out.parquet"
-    for column_name, value, message in (
-        ("p_walk", -0.5, "probs in row 110, class 'walk', is -0.5"),
-        ("time", -1.0, "time in row 110 is -1.0, before"),
-        ("stream", None, "stream in row 110 is None; every row needs one"),
-        ("source", "other", "source in row 110 is 'other', which has no weight"),
+    for column_name, value, argument in (
+        ("p_walk", -0.5, "probs"),
+        ("time", -1.0, "time"),
+        ("stream", None, "stream"),
+        ("source", "other", "source"),
     ):
         df = day().with_columns(pl.col("^p_.*$").fill_nan(1 / 3))
         df[110, column_name] = value
         cf.write_table(df, path)
-        with pytest.raises(ValueError, match=message):
+        with rejected(argument, row=110):
             cf.filter_file(path, out, SMOOTHERS[0], beta=BETA, lag=lag)
         assert [p.name for p in tmp_path.iterdir()] == ["day.parquet"]
 
@@ -203,13 +203,13 @@ def test_what_cannot_smooth(tmp_path: Path, run: Run) -> None:
     df = day()
     cf.write_table(df, "day.parquet")
     rule = cf.HoldFilter(CLASSES)
-    with pytest.raises(TypeError, match="filter is a HoldFilter, which cannot smooth"):
+    with pytest.raises(TypeError, match="filter"):
         cf.smooth_table(df, rule)
-    with pytest.raises(TypeError, match="filter is a HoldFilter, which cannot smooth"):
+    with pytest.raises(TypeError, match="filter"):
         cf.filter_file("day.parquet", "out.parquet", rule, lag=3)
-    with pytest.raises(ValueError, match="lag is -1; it must be 0 or more rows"):
+    with pytest.raises(ValueError, match="lag"):
         cf.filter_file("day.parquet", "out.parquet", SMOOTHERS[0], lag=-1)
-    with pytest.raises(ValueError, match="lag is -1; it must be 0 or more rows"):
+    with pytest.raises(ValueError, match="lag"):
         cf.smooth_table(df, SMOOTHERS[0], lag=-1)
     cf.Chain(rule).save("rule.toml")
     arguments = ["filter", "day.parquet", "-o", "out.parquet"]

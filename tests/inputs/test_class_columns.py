@@ -53,39 +53,6 @@ def test_prefixed_columns_come_first() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("cells", "why"),
-    [
-        (
-            columns(p_sit=None, sit=[0.3, 0.9, 0.5]),
-            r"has columns \['p_walk'\], but \['sit'\] without p_; name all of them in one way",
-        ),
-        (
-            bare(prediction=["walk"] * 3),
-            r"has a column prediction, and columns \['walk', 'sit'\] that are named as classes; "
-            r'say which: columns=\{"prediction": "prediction"\}',
-        ),
-        (
-            {k: v for k, v in bare().items() if k != "sit"},
-            r"has columns for the classes \['walk'\], but none for \['sit'\]; it has \['time'",
-        ),
-        (
-            {"time": [0], "Walk": [0.5], " sit": [0.5]},
-            r"the classes are \['walk', 'sit'\], and it has \[.*\], probably 'Walk' for walk, "
-            r"' sit' for sit: name them, columns",
-        ),
-        (
-            {"Time": [0], "p_walk": [0.5], "p_sit": [0.5]},
-            r"no column time; .*'Time' for time: n",
-        ),
-        ({"time": [0], 0: [0.5], 1: [0.5]}, r"has columns \['time', 0, 1\]; names are text: name"),
-    ],
-)
-def test_refused(cells: dict[Any, Any], why: str) -> None:
-    with pytest.raises(cf.ArgumentError, match=why):
-        cf.filter_table(pd.DataFrame(cells), walk_sit())
-
-
 def test_which_of_two_predictions_can_be_said() -> None:
     df = pd.DataFrame(bare(prediction=["sit"] * 3))
     how: Any = {"prediction": "prediction"}
@@ -101,21 +68,6 @@ def test_which_of_two_predictions_can_be_said() -> None:
         "sit",
         "sit",
     ]
-
-
-def test_a_class_named_as_another_column_is_not_guessed() -> None:
-    """``label`` is the true class, so it is no column of the class "label"."""
-    df = pd.DataFrame({"time": [0], "label": [0.5], "walk": [0.5]})
-    with pytest.raises(cf.ArgumentError, match=r"classes \['walk'\], but none for \['label'\]"):
-        cf.rows(df, classes=["label", "walk"]).by_stream()
-
-
-def test_without_known_classes_both_remedies_are_said() -> None:
-    why = r'name them, columns=\{"p_walk": ...\} .*; or, .* give classes=\["walk", ...\]'
-    with pytest.raises(cf.ArgumentError, match=why):
-        cf.rows(pd.DataFrame(bare())).by_stream()
-    with pytest.raises(cf.ArgumentError, match=r"probably 'P_walk' for p_walk, 'P_sit' for p_sit"):
-        cf.rows(pd.DataFrame({"time": [0], "P_walk": [0.5], "P_sit": [0.5]})).by_stream()
 
 
 OTHERS = {"when": "time", "model": "source", "walking": "p_walk", "sitting": "p_sit"}
@@ -134,20 +86,6 @@ def test_names_from_theirs_to_ours(kind: str, tmp_path: Path) -> None:
     day = tmp_path / "day.csv"
     cf.write_table(df, day)
     assert cf.read_table(day, columns={"when": "label"})["when"].to_list() == ["0.0", "5.0", "5.0"]
-
-
-@pytest.mark.parametrize(
-    ("names", "why"),
-    [
-        ({"tme": "time"}, r"columns has 'tme' for time, which the table does not have"),
-        ({"source": "stream"}, r"'stream' for source, .* not have; .*: give the name in the table"),
-        ({"ts": "clock"}, r"columns names 'ts'; it must be one of .*: give the name in the table"),
-        ({"a": "time", "time": "source"}, r"columns has both 'a' and 'source' for time; give one"),
-    ],
-)
-def test_names_that_cannot_be_meant(names: dict[str, str], why: str) -> None:
-    with pytest.raises(cf.ArgumentError, match=why):
-        cf.rows(pd.DataFrame(columns()), columns=names).by_stream()
 
 
 def lines(*rows: dict[str, Any]) -> tuple[list[dict[str, Any]], str]:

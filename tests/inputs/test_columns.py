@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 import classfilter as cf
+from conftest import rejected
 from example_tables import BETA, FILES, KINDS, column, columns, filter_parts, names_of, walk_sit
 
 NAMES = {
@@ -71,9 +72,7 @@ def test_a_column_that_is_no_class_of_the_filter_stays_out() -> None:
         == cf.filter_table(pd.DataFrame(columns()), walk_sit())["f_sit"].tolist()
     )
     assert cf.rows(df, classes=["sit", "walk"]).classes == ("walk", "sit")
-    with pytest.raises(
-        ValueError, match=r"the columns \['p_walk', 'p_sit', 'p_value'\] were taken"
-    ):
+    with rejected("probs"):
         cf.rows(df).by_stream()
 
 
@@ -82,38 +81,6 @@ def test_a_column_with_another_meaning_is_no_class() -> None:
     rec = cf.rows(df, columns={"source": "p_model"})
     assert rec.classes == ("walk", "sit")
     assert rec.sources == ("weak", "strong")
-
-
-def test_a_class_that_the_filter_lacks_is_named() -> None:
-    cells = {"p_walk": [0.5] * 3, "p_sit": [0.2] * 3, "p_run": [0.3] * 3}
-    with pytest.raises(ValueError, match=r"sums to 0.7.*\['p_run'\] are not classes of the filter"):
-        cf.filter_table(pd.DataFrame(columns(**cells)), walk_sit())
-
-
-@pytest.mark.parametrize(
-    ("how", "why"),
-    [
-        (
-            {"columns": {"when": "ts"}},
-            r"columns names 'when'; it must be one of time, stream, .*, ",
-        ),
-        ({"columns": {"time": "ts"}}, r"columns has 'ts' for time, which the table does not have"),
-        (
-            {"classes": ["walk", "run"]},
-            r"has the classes \['walk', 'sit'\], but classes is \['walk",
-        ),
-        ({"classes": 3}, r"has the classes \['walk', 'sit'\], but classes is 3"),
-    ],
-)
-def test_errors(how: Any, why: str) -> None:
-    with pytest.raises(ValueError, match=why):
-        cf.rows(pd.DataFrame(columns()), **how).by_stream()
-
-
-def test_a_missing_time_says_how_to_name_it() -> None:
-    df = pd.DataFrame(columns(time=None, ts=[0, 1, 2]))
-    with pytest.raises(ValueError, match=r'no column time; it has \[.*: name it, columns=\{"time"'):
-        cf.rows(df).by_stream()
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -137,7 +104,7 @@ def test_a_column_in_other_letters_is_refused(name: str, other: Any, tmp_path: P
         lambda: cf.filter_file(tmp_path / "day.csv", tmp_path / "o.csv", walk_sit()),
     ]
     for call in calls:
-        with pytest.raises(cf.ArgumentError, match="name it, columns=") as caught:
+        with rejected("the table") as caught:
             call()
         assert caught.value.value.strip().casefold() == name
     named = cf.rows(df, columns={name: other(name)})
@@ -147,14 +114,14 @@ def test_a_column_in_other_letters_is_refused(name: str, other: Any, tmp_path: P
 def test_labels_and_confidence_in_other_letters() -> None:
     df = pl.DataFrame(table()).rename({"label": "Label"})
     assert "f_walk" in cf.filter_table(df, walk_sit()).columns  # it reads no labels
-    with pytest.raises(cf.ArgumentError, match=r'columns={"label": \.\.\.}'):
+    with rejected("the table"):
         cf.rows(df).by_stream()
     assert cf.rows(df, columns={"label": "Label"}).by_stream()["007"].label is not None
     cells = {"time": [0, 1], "prediction": ["walk", "sit"], "Confidence": [0.6, 0.7]}
-    with pytest.raises(cf.ArgumentError, match=r'columns={"confidence": \.\.\.}'):
+    with rejected("the table"):
         cf.filter_table(pl.DataFrame(cells), walk_sit())
     mixed = {"time": [0, 1], "p_walk": [0.9, None], "p_sit": [0.1, None], "Prediction": ["", "sit"]}
-    with pytest.raises(cf.ArgumentError, match=r'columns={"prediction": \.\.\.}'):
+    with rejected("the table"):
         cf.filter_table(pl.DataFrame(mixed), walk_sit())
 
 

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 import classfilter as cf
 from classfilter.inputs import TableFile
-from classfilter.inputs.files import find_dialect
+from conftest import rejected
 
 ROWS = [[0.0, "ann", 0.9, 0.1], [5.0, "ann", 0.25, 0.75], [7.5, "bob", 0.5, 0.5]]
 HEADER = ["time", "stream", "p_a", "p_b"]
@@ -122,33 +122,18 @@ def test_the_decimal_mark_is_that_of_all_parts(
     rows = [[t, "ann", 1, 0] for t in range(10)] + [[11.5, "ann", 0.5, 0.5]] * 9
     assert filtered(written(rows, ";", ","), tmp_path)[0][-1] == 11.5
     data = written(rows, ";", ",") + b"12;ann;0.5;0.5\n"
-    with pytest.raises(cf.RowError, match=r"p_a in row 19 \(line 21\) is '0.5'; other numbers ha"):
+    with rejected("column p_a", cf.RowError, row=19, line=21):
         filtered(data, tmp_path)
-    with pytest.raises(cf.RowError, match=r"p_a in row 19 \(line 21\) is '0.5'; other numbers ha"):
+    with rejected("column p_a", cf.RowError, row=19):
         read(data, tmp_path)
     data = written(rows, ";") + b"12;ann;0,5;0,5\n"
-    with pytest.raises(cf.RowError, match=r"is '0,5'; other numbers have decimal points: write"):
+    with rejected("column p_a", cf.RowError):
         filtered(data, tmp_path)
 
 
 def test_decimal_commas_in_columns_of_any_name(tmp_path: Path) -> None:
     df = read(b"time;note;walk;n\n0;1,5;0,5;7\n", tmp_path)
     assert df.row(0) == (0, 1.5, 0.5, 7)
-
-
-@pytest.mark.parametrize("cell", ["1.000,5", "0,5x", "1,2,3", ","])
-def test_what_is_no_number_is_named(cell: str, tmp_path: Path) -> None:
-    data = written([[0.5, "ann", 0.5, 0.5], [1.5, "ann", cell, 0.5]], ";", ",")
-    with pytest.raises(cf.RowError, match=r"column p_a in row 1 \(line 3\) is .*must hold numbers"):
-        filtered(data, tmp_path)
-    with pytest.raises(cf.RowError, match="column p_a in row 1 is"):
-        cf.rows(read(data, tmp_path)).by_stream()
-
-
-def test_decimal_commas_need_another_separator(tmp_path: Path) -> None:
-    data = b'time,p_a,p_b\n0,"0,5","0,5"\n'
-    with pytest.raises(cf.RowError, match=r"column p_a in row 0 \(line 2\) is '0,5'; it must hold"):
-        filtered(data, tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -168,12 +153,13 @@ def test_decimal_commas_need_another_separator(tmp_path: Path) -> None:
 def test_the_separator_is_found(header: str, separator: str, tmp_path: Path) -> None:
     path = tmp_path / "day.csv"
     path.write_text(header + "\n")
-    assert find_dialect(path, "day.csv").separator == separator
+    expected = next(csv.reader([header], delimiter=separator))
+    assert cf.read_table(path).columns == expected
 
 
 @pytest.mark.parametrize("header", ["id,a;b", "time,x;time", "a\tb,c"])
 def test_a_separator_that_cannot_be_found_is_asked_for(header: str, tmp_path: Path) -> None:
-    with pytest.raises(cf.ArgumentError, match=r"may separate the columns of .*day.csv; say whi"):
+    with rejected("separator"):
         read(f"{header}\n".encode(), tmp_path)
     assert len(read(f"{header}\n".encode(), tmp_path, separator="|").columns) == 1
     assert len(read(f"{header}\n".encode(), tmp_path, separator=",").columns) == 2
@@ -216,19 +202,6 @@ def test_other_encodings_are_refused(encoding: str, compress: Any, tmp_path: Pat
         ):
             function(data, tmp_path)
     assert not (tmp_path / "out.csv").exists()
-
-
-def test_a_header_in_another_encoding(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="not in UTF-8 in line 1; if it is in latin1, convert"):
-        read("time,p_é,p_b\n0,0.5,0.5\n".encode("latin-1"), tmp_path)
-
-
-@pytest.mark.parametrize("end", ["\r", "\r\n", ""])
-def test_lines_of_old_macs_are_refused(end: str, tmp_path: Path) -> None:
-    with pytest.raises(
-        ValueError, match=r"has lines that end with \\r alone; write \\n in its place"
-    ):
-        read(f"time,p_a,p_b\r0,0.5,0.5{end}1,0.5,0.5\n".encode(), tmp_path)
 
 
 def test_about_how_many_rows_there_are(tmp_path: Path) -> None:

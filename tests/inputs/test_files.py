@@ -119,13 +119,6 @@ def test_many_columns_take_a_time_in_proportion() -> None:
     assert Name.compared < 20 * K
 
 
-def test_text_far_down_a_csv_file_is_named(tmp_path: Path) -> None:
-    path = tmp_path / "day.csv"
-    path.write_text("time,p_a,p_b\n" + "0,0.5,0.5\n" * 500 + "0,oops,0.5\n")
-    with pytest.raises(ValueError, match="column p_a in row 500 is 'oops'"):
-        cf.rows(read_table(path)).by_stream()
-
-
 def test_missing_observations_in_csv(tmp_path: Path) -> None:
     path = tmp_path / "day.csv"
     path.write_text("time,p_a,p_b\n0,,\n1,NaN,\n2,0.5,0.5\n")
@@ -133,16 +126,6 @@ def test_missing_observations_in_csv(tmp_path: Path) -> None:
     assert np.isnan(rec.probs).all(axis=1).tolist() == [True, True, False]
     path.write_text("time,p_a,p_b\n0,,\n")
     assert np.isnan(cf.rows(read_table(path)).probs).all()
-
-
-@pytest.mark.parametrize(("suffix", "data"), [(".csv", b""), (".parquet", b"x"), (".ndjson", b"{")])
-def test_files_that_cannot_be_read(suffix: str, data: bytes, tmp_path: Path) -> None:
-    path = tmp_path / f"day{suffix}"
-    path.write_bytes(data)
-    with pytest.raises(
-        ValueError, match=rf"day{suffix}(, line 1: it is not JSON| cannot be read as {suffix}): "
-    ):
-        read_table(path)
 
 
 def test_a_name_with_brackets_is_not_a_pattern(tmp_path: Path) -> None:

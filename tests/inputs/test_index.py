@@ -85,21 +85,3 @@ def test_rows_of_one_time_keep_their_places() -> None:
     out = cf.filter_table(table(index), F)
     assert out["f_walk"].tolist() == expected(index)
     pd.testing.assert_index_equal(out.index, index)
-
-
-@pytest.mark.parametrize(
-    "index",
-    [
-        None,
-        pd.Index(np.arange(ROWS), name="frame"),
-        pd.MultiIndex.from_arrays([DATES, DATES], names=["begin", "end"]),  # which of them?
-    ],
-)
-def test_other_indices_are_no_time(index: Any) -> None:
-    with pytest.raises(ValueError, match=r"the table has no column time; it has \['p_walk'"):
-        cf.filter_table(table(index), F)
-
-
-def test_a_name_that_neither_has() -> None:
-    with pytest.raises(ValueError, match="columns has 'ts' for time, which the table does not"):
-        cf.filter_table(cf.rows(table(DATES), columns={"time": "ts"}), F)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import numpy as np
@@ -53,19 +52,6 @@ def test_labels_become_one_hot_rows(labels: Any) -> None:
     assert P.tobytes() == by_hand().tobytes()
 
 
-@pytest.mark.parametrize(
-    ("labels", "why"),
-    [
-        (["walk", "fly"], "probs in row 1 is 'fly'; the classes are ['walk', 'sit']: give a name"),
-        ([0, 2], "probs in row 1 is 2; the classes are ['walk', 'sit']: give a name, an index fr"),
-        ([0.5, 0.2], "probs in row 0 has 1 entries, but there are 2 classes"),
-    ],
-)
-def test_an_unknown_label_names_the_row_and_the_classes(labels: Any, why: str) -> None:
-    with pytest.raises(ValueError, match=f"^{re.escape(why)}"):
-        cf.rows(time=[0, 1], source="a", probs=labels, classes=["walk", "sit"])
-
-
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("labels", [LABELS, [0, 1, None, 0], ["0", "1", "", "0"]])
 def test_a_column_prediction(kind: str, labels: Any) -> None:
@@ -96,20 +82,3 @@ def test_classes_of_labels_are_those_that_occur_unless_given() -> None:
 def test_probabilities_go_before_labels() -> None:
     df = pd.DataFrame(table(p_walk=[0.3] * 4, p_sit=[0.7] * 4))
     assert cf.rows(df).probs.tolist() == [[0.3, 0.7]] * 4
-
-
-@pytest.mark.parametrize(
-    ("labels", "why"),
-    [
-        (["walk", "fly", None, "sit"], "prediction in row 1 is 'fly'; the classes are ['walk'"),
-        ([0, 1, None, 7], "prediction in row 3 is 7.0; the classes are ['walk', 'sit']"),
-    ],
-)
-def test_an_unknown_label_in_a_table(labels: Any, why: str) -> None:
-    with pytest.raises(ValueError, match=f"^{re.escape(why)}"):
-        cf.filter_table(pd.DataFrame(table(labels)), walk_sit())
-
-
-def test_labels_of_one_class_need_the_others() -> None:
-    with pytest.raises(ValueError, match="names only the class 'walk'; give the classes: classes="):
-        cf.rows(pd.DataFrame(table(["walk"] * 4))).by_stream()

@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 import classfilter as cf
+from conftest import rejected
 from source import ROOT
 
 TABLE = ROOT / "examples/one_classifier.csv"
@@ -68,17 +69,8 @@ def test_errors_name_the_file(name: str, tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match=r"missing.csv"):
         CALLS[name](missing)
     broken.write_text("time,p_sit,p_walk,p_cycle,p_run\n0,0.7,0.1,0.1,0.1\n5,0.7,0.1,x,0.1\n")
-    with pytest.raises(
-        cf.ArgumentError, match=r"broken.csv: column p_cycle in row 1 \(line 3\) is 'x'"
-    ) as caught:
+    with rejected("column p_cycle") as caught:
         CALLS[name](broken)
     assert caught.value.file == str(broken)
-    with pytest.raises(ValueError, match=r"table.xyz ends in '.xyz'"):
+    with pytest.raises(ValueError, match=r"table\.xyz"):
         CALLS[name]("table.xyz")
-
-
-def test_errors_of_filter_file_name_the_file(tmp_path: Path) -> None:
-    broken, out = tmp_path / "broken.csv", tmp_path / "out.csv"
-    broken.write_text("time,p_a,p_b\n0,0.7,0.3\n5,x,0.1\n")
-    with pytest.raises(cf.RowError, match=r"broken.csv: column p_a in row 1 \(line 3\) is 'x'"):
-        cf.filter_file(broken, out, cf.RawFilter(["a", "b"]))

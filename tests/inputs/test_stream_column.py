@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 import classfilter as cf
+from conftest import rejected
 from example_tables import KINDS, walk_sit
 
 ROWS = {"p_walk": [0.9, 0.2, 0.8, 0.1], "p_sit": [0.1, 0.8, 0.2, 0.9]}
@@ -55,7 +56,7 @@ def test_in_files(tmp_path: Path) -> None:
         with pytest.warns(UserWarning, match="2 rows .* 'Machine' may be one"):
             cf.filter_file(day, out, walk_sit(), lag=lag)
         cf.write_table(pl.DataFrame(BLOCKS | ROWS), day)
-        with pytest.raises(cf.RowError, match="'Machine' may be one") as caught:
+        with rejected("time", cf.RowError) as caught:
             cf.filter_file(day, out, walk_sit(), lag=lag)
         assert caught.value.line == 4
 
@@ -65,5 +66,5 @@ def test_no_column_that_may_be_one(others: dict[str, Any]) -> None:
     """Without a column that tells them apart, several rows at one time are of one stream."""
     cf.filter_table(pl.DataFrame({"time": [0, 0, 5, 5], **others, **ROWS}), walk_sit())
     back = pl.DataFrame({"time": [5, 0, 5, 0], **others, **ROWS})
-    with pytest.raises(cf.RowError, match="times go back 2 times: is there a column that"):
+    with rejected("time", cf.RowError):
         cf.filter_table(back, walk_sit())

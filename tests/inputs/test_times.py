@@ -13,6 +13,7 @@ import pytest
 
 import classfilter as cf
 from classfilter.inputs import duration, seconds
+from conftest import rejected
 from example_tables import KINDS, columns, walk_sit
 
 DAY = 86400.0
@@ -80,13 +81,8 @@ def test_arrays_of_numpy() -> None:
 
 @pytest.mark.parametrize("text", ["", " ", "P", "PT", "P1DT", "12:30:00", "2 days ago"])
 def test_other_text_is_no_time(text: str) -> None:
-    with pytest.raises(ValueError, match=r"time in row 1 is .*; give a number, a datetime"):
+    with rejected("time"):
         seconds(["2024-01-01", text])
-
-
-def test_a_missing_timedelta() -> None:
-    with pytest.raises(ValueError, match=r"time in row 1 is nan; it must be finite"):
-        seconds(np.array([0, "NaT"], "timedelta64[s]"))
 
 
 @pytest.mark.parametrize(
@@ -110,7 +106,7 @@ def test_a_duration_is_a_number_of_seconds(value: object, expected: float) -> No
 
 @pytest.mark.parametrize("value", ["", "60sec", "1:30", "s", True, None, [1], "1e", "5 weeks"])
 def test_what_is_no_duration_is_refused(value: object) -> None:
-    with pytest.raises(cf.ArgumentError, match=r"^half_life is .*60s, 5m or 2h") as caught:
+    with rejected("half_life") as caught:
         duration("half_life", value)
     assert caught.value.argument == "half_life"
     assert caught.value.value == value
@@ -134,19 +130,3 @@ def test_text_of_dates_by_a_format(kind: str) -> None:
     assert mixed.dt.tolist() == [0, 5]
     zoned = cf.rows(time=["1/5/24 +0200"], probs=[[1, 0]], classes=2, time_format="%d/%m/%y %z")
     assert zoned.time_kind.text(zoned.time[0]) == "2024-05-01 00:00:00+02:00"
-
-
-@pytest.mark.parametrize(
-    ("text", "how", "why"),
-    [
-        ("2024-05-01", "%d.%m.%Y", "is '2024-05-01'; it must be written as time_format says, '%d"),
-        ("32.05.2024", "%d.%m.%Y", "is '32.05.2024'; it must be written as time_format says"),
-        ("01.05.2024", None, r"is '01.05.2024'; say how they are written: time_format=\"%d\.%m"),
-        ("5/1/2024 8:00", None, r"is '5/1/2024 8:00'; say how they are written: time_format="),
-        ("2024-13-01", None, r"is '2024-13-01'; say how they are written: time_format="),
-    ],
-)
-def test_text_of_dates_in_another_format(text: str, how: str | None, why: str) -> None:
-    first = "01.05.2024" if how else "2024-05-01"
-    with pytest.raises(cf.RowError, match=f"time in row 1 {why}"):
-        cf.rows(time=[first, text], probs=[[1, 0]] * 2, classes=2, time_format=how)

@@ -11,8 +11,8 @@ import pytest
 
 import classfilter as cf
 import node_cases as node
-from classfilter.pipeline.toml import parse_settings
 from report_pages import use, write_page
+from saved_files import loaded
 
 T = 240
 CLASSES = ["<b>walk</b>", "__proto__", "plain"]
@@ -44,7 +44,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def check_rows(state: dict[str, Any], df: pl.DataFrame, stream: str = "ann") -> None:
     """Compare what is shown of a stream with Python, given the settings that the page shows."""
     assert state["message"] is None
-    chain = parse_settings(state["json"])
+    chain = loaded(state["json"])
     rows = df.filter(pl.col("stream") == stream) if "stream" in df.columns else df
     expected = cf.filter_table(rows, chain)
     for column, name in zip(state["data"][1:], CLASSES, strict=True):

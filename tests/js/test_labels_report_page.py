@@ -9,9 +9,9 @@ import numpy as np
 
 import classfilter as cf
 import node_cases as node
-from classfilter.pipeline.toml import parse_settings
 from label_report import LABELS, label_recordings, label_settings
 from report_pages import use
+from saved_files import loaded
 
 STEPS: list[list[Any]] = [
     ["slide", "#weight0", 0.4],
@@ -32,7 +32,7 @@ def test_each_label_can_be_played_with(tmp_path: Path) -> None:
     for state, rec, k in ((0, garden, 0), (2, garden, 1), (3, wood, 2)):
         shown = states[state]
         assert shown["message"] is None
-        chain = parse_settings(shown["json"])
+        chain = loaded(shown["json"])
         assert chain.classes == (f"not {LABELS[k]}", LABELS[k])
         assert chain.settings["options"] == tuned.head(LABELS[k]).settings["options"]
         expected = tuned.run(rec)[:, k]
@@ -47,4 +47,4 @@ def test_each_label_can_be_played_with(tmp_path: Path) -> None:
         assert events
         assert chain.rule == tuned.head(LABELS[k]).rule
     assert states[1]["data"] != states[0]["data"]
-    assert parse_settings(states[1]["json"]).weight("mic") == ("mic", 0.4)
+    assert loaded(states[1]["json"]).weight("mic") == ("mic", 0.4)

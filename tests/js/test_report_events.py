@@ -13,9 +13,9 @@ import pytest
 
 import classfilter as cf
 import node_cases as node
-from classfilter.pipeline.toml import parse_settings
 from report_pages import SOURCES, use, write_page
 from report_pages import streams as streams_of
+from saved_files import loaded
 
 CLASSES = ["a&b", "<b>", "__proto__", "plain"]
 RULE = cf.EventRule(
@@ -78,7 +78,7 @@ def test_every_slider_gives_the_events_of_python(played: dict[str, Any]) -> None
     counts = []
     for step, state in zip([["open"], *STEPS], played["states"], strict=False):
         name = names[step in STEPS[-2:]]
-        chain = parse_settings(state["json"])
+        chain = loaded(state["json"])
         expected = cf.events({name: by_name[name]}, chain)
         assert shown_events(state) == [
             (event.label, event.start, event.end, event.probability) for event in expected
@@ -95,7 +95,7 @@ def test_every_slider_gives_the_events_of_python(played: dict[str, Any]) -> None
 
 
 def test_the_settings_carry_the_rule(played: dict[str, Any]) -> None:
-    rules = [parse_settings(state["json"]).rule for state in played["states"]]
+    rules = [loaded(state["json"]).rule for state in played["states"]]
     assert rules[0] == RULE == rules[7]
     assert all(rule is not None and rule.merge_gap == 12.0 for rule in rules)
     assert rules[1] is not None
@@ -125,7 +125,7 @@ def test_without_a_rule_each_stretch_is_an_event(tmp_path: Path) -> None:
     rec = next(iter(streams().values()))
     write_page({"one": rec}, settings(), tmp_path / "r.html")
     state = use(tmp_path / "r.html", [])["states"][0]
-    assert parse_settings(state["json"]).rule is None  # nothing was touched
+    assert loaded(state["json"]).rule is None  # nothing was touched
     labels = settings().run(rec).argmax(axis=1)
     starts = np.flatnonzero(np.diff(labels, prepend=-1))
     assert [(CLASSES[labels[i]], rec.time[i]) for i in starts] == [

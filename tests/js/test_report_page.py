@@ -12,8 +12,8 @@ import pytest
 import classfilter as cf
 import node_cases as node
 from classfilter.pipeline import Expected
-from classfilter.pipeline.toml import parse_settings
 from report_pages import CLASSES, SOURCES, streams, use, write_page
+from saved_files import loaded
 
 COLOURS = ["#0072b2", "#e69f00", "#009e73", "#cc79a7"]
 STEPS: list[list[Any]] = [
@@ -68,7 +68,7 @@ def played(folder: Path) -> dict[str, Any]:
 
 
 def filtered(toml: str, rec: cf.Rows) -> Any:
-    return parse_settings(toml).run(rec)
+    return loaded(toml).run(rec)
 
 
 def test_nothing_goes_wrong_and_nothing_leaves(played: dict[str, Any]) -> None:
@@ -108,7 +108,7 @@ def test_every_slider_gives_what_python_computes(played: dict[str, Any]) -> None
 
 
 def test_settings_are_those_of_the_controls(played: dict[str, Any]) -> None:
-    contents = [parse_settings(state["json"]) for state in played["states"]]
+    contents = [loaded(state["json"]) for state in played["states"]]
     strong, weak = SOURCES
     tuned = settings()
     assert contents[0].beta == tuned.beta == contents[10].beta
@@ -181,7 +181,7 @@ def test_the_smoother_stays_while_the_filter_has_its_form(tmp_path: Path) -> Non
     chain = with_everything()
     write_page(streams(), chain, tmp_path / "report.html")
     states = use(tmp_path / "report.html", FORMS)["states"]
-    found = [parse_settings(state["json"]) for state in states]
+    found = [loaded(state["json"]) for state in states]
     assert all(one.expected == chain.expected for one in found)
     kept = ["smoother" in one.settings for one in found]
     assert kept == [True, True, False, False, False, True, False]

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import classfilter as cf
 from classfilter import Cascade
 from classfilter.policy import Periodic, Policy
+from conftest import rejected
 from live_loop import (
     CLASSES,
     FILTERS,
@@ -244,7 +245,7 @@ def test_a_step_that_the_filter_cannot_take_is_not_an_error_of_the_source() -> N
     """In single precision this dt is infinite, whatever the row."""
     cascade = Cascade(cf.DirichletFilter(3, dtype=np.float32), {"net": lambda x: [0.5, 0.3, 0.2]})
     before = snapshot(cascade)
-    with pytest.raises(ValueError, match=r"dt is 1e\+39; it must lie in \[0, 1e30\]"):
+    with rejected("dt"):
         cascade.step([1.0], 1e39)
     assert snapshot(cascade) == before
 

@@ -29,7 +29,6 @@ from live_loop import (
     RATE,
     SOURCES,
     STEP,
-    WINDOW,
     Floats,
     make_cascade,
     run_steps,
@@ -254,35 +253,6 @@ def test_repr() -> None:
 # --- invalid calls ----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("arguments", "why"),
-    [
-        ({"sources": {}}, "sources is empty; give a callable for each source"),
-        ({"policy": None}, "policy is missing, but sources has ['weak', 'strong']; give one"),
-        ({"beta": {"weak": 0.5}}, "policy calls 'strong', but beta names ['weak']: add it there"),
-        ({"beta": 2.0}, "beta is 2.0; it must be a number in [0, 1]"),
-        ({"window": {"week": 5}}, "window names 'week', but sources has ['weak', 'strong']"),
-        ({"window": {"weak": 0}}, "window['weak'] is 0; it counts samples and must be 1 or more"),
-        ({"window": {"weak": 2.5}}, "window['weak'] is 2.5; it counts samples"),
-        ({"cost": {"week": 5}}, "cost names 'week', but sources has ['weak', 'strong']"),
-        ({"cost": {"weak": -1}}, "cost['weak'] is -1; it must be 0 or more, and finite"),
-        (
-            {"channel": {"weak": cf.Channel(np.eye(2))}},
-            "channel['weak'] has 2 classes, but the filter has 3",
-        ),
-    ],
-)
-def test_invalid_arguments(arguments: dict[str, Any], why: str) -> None:
-    usual: dict[str, Any] = {"filter": FILTERS[0](), "sources": SOURCES, "policy": Periodic()}
-    with pytest.raises(ValueError, match=re.escape(why)):
-        Cascade(**usual | arguments)
-
-
-def test_a_source_must_be_callable() -> None:
-    with pytest.raises(TypeError, match=re.escape("sources['net'] is 5; give a callable")):
-        Cascade(FILTERS[0](), {"net": 5})  # type: ignore[dict-item]
-
-
 def test_settings_of_more_sources_are_fine() -> None:
     """What `tune` estimates for three sources serves two of them."""
     beta, channel = BETA | {"other": 0.5}, CHANNEL | {"strong": None, "other": CHANNEL["weak"]}
@@ -332,26 +302,3 @@ def test_invalid_steps_change_nothing(arguments: dict[str, Any], why: str) -> No
     with pytest.raises(ValueError, match=re.escape(why)):
         cascade.step(**{"window": x, "dt": STEP, **arguments})
     assert snapshot(cascade) == before
-
-
-@pytest.mark.parametrize(
-    ("arguments", "why"),
-    [
-        ({"rate": 0}, "rate is 0; it must be positive and finite"),
-        ({"step": -5.0}, "step is -5.0; it must be positive and finite"),
-        ({"step": 0.05}, "step is 0.05, less than a sample at rate 10; make it longer"),
-        ({"start": -9.0}, "time is -4.0, before 45.0, that of the step before"),
-    ],
-)
-def test_invalid_runs(arguments: dict[str, Any], why: str) -> None:
-    cascade = make_cascade()
-    run_steps(cascade, signal(9))
-    with pytest.raises(ValueError, match=re.escape(why)):
-        cascade.run([], **({"rate": 10, "step": STEP, "start": 45.0} | arguments))
-
-
-def test_blocks_of_different_shapes() -> None:
-    cascade = Cascade(FILTERS[0](), {"weak": weak}, window={"weak": WINDOW["weak"]})
-    blocks: list[Any] = [np.zeros((9, 3)), [], np.zeros((9, 2))]
-    with pytest.raises(ValueError, match=re.escape("samples of shape (2,) after those of shape")):
-        list(cascade.run(blocks, 10, STEP))

@@ -14,6 +14,7 @@ import pytest
 import classfilter as cf
 from classfilter.inputs import Heads
 from classfilter.live import serve
+from conftest import rejected
 from ndjson_lines import as_line
 
 LABELS = ("robin", "wren")
@@ -112,5 +113,5 @@ def test_a_first_line_that_is_invalid() -> None:
 
 
 def test_exclusive_classes_take_no_independent_scores() -> None:
-    with pytest.raises(cf.ArgumentError, match="exclude each other; give a MultiLabelFilter"):
+    with rejected("scores"):
         served([GOOD], lambda names: cf.Chain(cf.StickyFilter(names)), scores="independent")

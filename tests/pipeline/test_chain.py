@@ -12,7 +12,7 @@ import pytest
 
 import classfilter as cf
 from classfilter.pipeline import from_settings
-from classfilter.support.validation import factorize
+from conftest import rejected
 
 CLASSES = ["walk", "sit", "sleep"]
 CHANNEL = cf.Channel([[6, 3, 1], [2, 7, 1], [3, 3, 4]], prior=[2, 1, 1])
@@ -36,15 +36,14 @@ def test_what_the_filter_gets(dtype: Any) -> None:
         observed = chain.observe(source, row)
         assert observed[:2] == (source, BETA[source])
         np.testing.assert_array_equal(observed.probs, probs)
+    codes = cf.rows(time=range(20), source=sources, probs=rows, classes=CLASSES).factorized_sources
     before = rows.copy()
-    stack, beta = chain.observe_rows(factorize(sources), rows, np.zeros(20, bool))
+    stack, beta = chain.observe_rows(codes, rows, np.zeros(20, bool))
     probs = stack[:, 0]
     np.testing.assert_array_equal(probs, expected)
     np.testing.assert_array_equal(beta, [BETA[source] for source in sources])
     order = ("sleep", "walk", "sit")
-    turned, _ = chain.observe_rows(
-        factorize(sources), rows[:, [2, 0, 1]], np.zeros(20, bool), order
-    )
+    turned, _ = chain.observe_rows(codes, rows[:, [2, 0, 1]], np.zeros(20, bool), order)
     np.testing.assert_array_equal(turned[:, 0], expected)
     np.testing.assert_array_equal(chain.in_order_of(order, turned[:, 0]), probs[:, [2, 0, 1]])
     np.testing.assert_array_equal(rows, before)
@@ -62,7 +61,7 @@ def test_one_weight_for_all_and_a_class_for_probabilities() -> None:
     ):
         np.testing.assert_array_equal(chain.observe("any", prediction).probs, row)
     np.testing.assert_array_equal(chain.observe("any", "walk", 0.5).probs, [0.5, 0.25, 0.25])
-    with pytest.raises(cf.RowError, match=r"source is 'any', which has no weight; beta names \["):
+    with rejected("source", cf.RowError):
         make_chain().observe("any", ROW)
 
 
@@ -78,9 +77,9 @@ def test_it_does_not_change() -> None:
     assert chain.policy is not None
     assert chain.policy.state == cf.policy.Periodic(3).state != policy.state
     assert chain.beta == BETA
-    with pytest.raises(FrozenInstanceError, match="beta of a Chain cannot change; make a new"):
+    with pytest.raises(FrozenInstanceError, match="beta"):
         chain.beta = 1.0
-    with pytest.raises(FrozenInstanceError, match="beta of a Chain cannot change; make a new"):
+    with pytest.raises(FrozenInstanceError, match="beta"):
         del chain.beta
 
 
@@ -119,19 +118,6 @@ def test_the_digest_tells_settings_apart() -> None:
     for chain in chains:
         copied = pickle.loads(pickle.dumps(chain))
         assert (copied.digest, copied.settings) == (chain.digest, chain.settings)
-
-
-@pytest.mark.parametrize(
-    ("filter_", "message"),
-    [
-        ("walk.toml", r"filter is 'walk\.toml'; read the file first: classfilter\.load"),
-        (make_chain(), r"filter is a Chain; give its filter: chain\.filter\(\)"),
-        (3, "filter is 3; give a filter, or a chain as of load or tune"),
-    ],
-)
-def test_what_is_no_filter(filter_: Any, message: str) -> None:
-    with pytest.raises(TypeError, match=message):
-        cf.Chain(filter_)
 
 
 @pytest.mark.parametrize(

@@ -55,13 +55,6 @@ def test_a_channel_written_by_hand(tmp_path: Path) -> None:
     ]
 
 
-def check_rejected(section: str, message: str, path: Path) -> None:
-    """Read a file with an invalid section."""
-    path.write_text(VALID + section)
-    with pytest.raises(ValueError, match=rf"walk\.toml: .*{message}"):
-        cf.load(path)
-
-
 @pytest.mark.parametrize(
     "policy",
     [
@@ -91,55 +84,3 @@ def test_a_policy_written_by_hand(tmp_path: Path) -> None:
     path = tmp_path / "walk.toml"
     path.write_text(VALID + '[policy]\nkind = "adaptive"\nbudget = 0.5\n')
     assert cf.load(path).policy._options == Adaptive(0.5)._options  # type: ignore[union-attr]
-
-
-@pytest.mark.parametrize(
-    ("section", "message"),
-    [
-        ("policy = 1", r"policy is 1; it must be a section, \[policy\]"),
-        ("[policy]\nbudget = 0.5", "policy.kind is None; it must be one of periodic, adaptive"),
-        ('[policy]\nkind = "adaptive"\nevery = 3', "unknown option every; adaptive has budget, "),
-        ('[policy]\nkind = "periodic"\ncost = 3', "unknown option cost; periodic has every, sec"),
-        ('[policy]\nkind = "adaptive"\ncost = 3', r"policy.cost is 3; it must be a section, \[po"),
-        ('[policy]\nkind = "adaptive"\nweak = 3', 'option weak is 3; it must be text, in "quote'),
-        ('[policy]\nkind = "adaptive"\nbudget = 2', "policy: budget is 2; it is the share of str"),
-        (
-            '[policy]\nkind = "adaptive"\n[policy.cost]\nweak = "1"',
-            "policy.cost.weak is '1'; it must be a number",
-        ),
-        (
-            '[beta]\nweak = 1\n[policy]\nkind = "periodic"',
-            r"policy calls 'strong', but beta names \['weak'\]: add it",
-        ),
-    ],
-)
-def test_errors_of_policies(section: str, message: str, tmp_path: Path) -> None:
-    check_rejected(section, message, tmp_path / "walk.toml")
-
-
-@pytest.mark.parametrize(
-    ("section", "message"),
-    [
-        ("channel = 1", r"channel is 1; it must be a section, \[channel\]"),
-        (
-            "[channel]\nweak = 1",
-            r"channel\.weak must be a section, \[channel\.weak\], with a matrix",
-        ),
-        ("[channel.weak]\nprior = [1, 1]", r"channel\.weak must be a section, .* with a matrix"),
-        ("[channel.weak]\nmatrix = [[1, 0], [0, 1]]\nbeta = 1", r"channel\.weak must be a section"),
-        ('[channel.weak]\nmatrix = [["1", 0], [0, 1]]', r"channel\.weak\.matrix is .* number"),
-        ("[channel.weak]\nmatrix = [[1, 0], [0, true]]", r"channel\.weak\.matrix is .* number"),
-        ("[channel.weak]\nmatrix = [[1, 0], [0]]", r"channel\.weak.matrix is .* equally long"),
-        ("[channel.weak]\nmatrix = [[1, 0], [0, -1]]", r"channel\.weak: matrix, row 1, column 1"),
-        (
-            "[channel.weak]\nmatrix = [[1, 0], [0, 1]]\nprior = [1]",
-            r"channel\.weak: prior is \[1\]",
-        ),
-        (
-            "[channel.weak]\nmatrix = [[1, 0, 0], [0, 1, 0], [0, 0, 1]]",
-            r"channel\.weak has 3 classes, but the filter has 2",
-        ),
-    ],
-)
-def test_errors_of_channels(section: str, message: str, tmp_path: Path) -> None:
-    check_rejected(section, message, tmp_path / "walk.toml")

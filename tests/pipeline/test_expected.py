@@ -5,11 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 import classfilter as cf
 from classfilter.pipeline import Expected
-from classfilter.pipeline.toml import parse_settings
 
 WEAK = Expected(5.0, 0.8, 5.0, (60.0, 1 / 3), 20.0)
 BETA = {"weak": 0.1, "strong": 1.0}
@@ -40,28 +37,3 @@ def test_it_stays_with_other_weights_or_filters() -> None:
     assert cf.Chain.of(judged, beta={"weak": 1.0}).expected == {"weak": WEAK}
     assert cf.Chain(cf.EmaFilter(["walk", "sit"]), **judged._parts).expected == {"weak": WEAK}
     assert chain().expected == {}
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (
-            {"longest_runs": [0.5]},
-            r"expected.weak.longest_runs is \[0.5\]; it must have a number for each",
-        ),
-        ({"agreement": 1.5}, r"expected.weak.agreement is 1.5; numbers there must be from 0 to 1"),
-        ({"interval": -1.0}, r"expected.weak.interval is -1.0; .* 0 or more"),
-        ({"longest_gap": True}, r"expected.weak.longest_gap is True"),
-        ({"other": 1.0}, r"expected.weak must be a section, \[expected.weak\], with interval"),
-    ],
-    ids=str,
-)
-def test_what_is_wrong_is_named(change: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        chain(expected={"weak": WEAK.as_section() | change})
-
-
-def test_a_file_says_where_it_is_wrong() -> None:
-    text = 'classes = ["walk", "sit"]\nfilter = "raw"\nexpected = 3\n'
-    with pytest.raises(ValueError, match=r"expected is 3; it must be a section, \[expected\]"):
-        parse_settings(text)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import mpmath as mp
@@ -30,22 +29,6 @@ def test_softmax_in_mpmath(temperature: float) -> None:
 
 def test_a_masked_class_has_no_probability() -> None:
     assert cf.softmax([0.0, -np.inf, 0.0]).tolist() == [0.5, 0.0, 0.5]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "why"),
-    [
-        (([1.0, 2.0], 0.0), "temperature is 0.0; it must be positive and finite"),
-        (([1.0, 2.0], "2"), "temperature is '2'; it must be positive and finite"),
-        ((3.0,), "scores has shape (); it must be (K,) or (T, K), one per class"),
-        (([[1.0], [2.0]],), "scores has shape (2, 1); it must be (K,)"),
-        (([[1.0, 2.0], [NAN, 1.0]],), "scores in row 1 is [nan, 1.0]; it must hold finite numbers"),
-        (([np.inf, 1.0],), "scores in row 0 is [inf, 1.0]; it must hold finite numbers, or only"),
-    ],
-)
-def test_softmax_rejects(arguments: Any, why: str) -> None:
-    with pytest.raises(ValueError, match=f"^{re.escape(why)}"):
-        cf.softmax(*arguments)
 
 
 SCORES: dict[str, Any] = {
@@ -91,49 +74,3 @@ def test_a_class_with_its_confidence() -> None:
     percent = pd.DataFrame(top_1(confidence=[70, None, 50]))
     rec = cf.rows(percent, classes=["a", "b", "c"], scores="percent")
     np.testing.assert_allclose(rec.probs, expected)
-
-
-ABC = {"time": [0, 1], "p_a": [0.5, 0.5], "p_b": [0.25, 0.25], "p_c": [0.25, 0.25]}
-PERCENT = ABC | {"p_a": [50, 50], "p_b": [20, 20], "p_c": [30, 30]}
-
-
-@pytest.mark.parametrize(
-    ("table", "how", "why", "remedy"),
-    [
-        (
-            top_1(confidence=[70, None, 50]),
-            {},
-            "confidence in row 0 is 70.0; it must lie in [0, 1]",
-            'for percentages, give scores="percent"',
-        ),
-        (top_1(), {"scores": "logits"}, 'scores is "logits", but confidence', "a percentage"),
-        (
-            ABC | {"p_a": [2.0, 1.0], "p_b": [-1.0, 0.0]},
-            {},
-            "probs in row 0, class 'b', is -1.0; a probability must not be negative: logits need",
-            'classfilter.softmax; if these are logits, give scores="logits"',
-        ),
-        (
-            PERCENT,
-            {},
-            "probs in row 0 sums to 100.0; it must be within 0.05 of 1",
-            '; these look like percentages: give scores="percent"',
-        ),
-        (ABC, {"scores": "percent"}, "probs in row 0 sums to 0.01", "where it is an argument"),
-        (
-            ABC,
-            {"scores": "log"},
-            "scores is 'log'; it must be one of",
-            "logits, percent, independent, independent-logits, independent-percent",
-        ),
-        (
-            ABC | {"p_a": [NAN, 1.0]},
-            {"scores": "logits"},
-            "scores in row 0 is [nan, 0.25, 0.25]; it must hold",
-            "only NaN where nothing was observed",
-        ),
-    ],
-)
-def test_errors_name_the_remedy(table: Any, how: Any, why: str, remedy: str) -> None:
-    with pytest.raises(ValueError, match=f"^{re.escape(why)}.*{re.escape(remedy)}$"):
-        cf.rows(pd.DataFrame(table), classes=["a", "b", "c"], **how)

@@ -6,7 +6,6 @@ import re
 from pathlib import Path
 
 import numpy as np
-import pytest
 from sklearn.metrics import precision_recall_fscore_support
 
 import classfilter as cf
@@ -50,22 +49,6 @@ def test_settings_without_named_weights(tmp_path: Path) -> None:
     chain = cf.Chain(cf.MultiLabelFilter(LABELS, cf.StickyFilter(2)), beta=0.5)
     cf.report(label_recordings(), tmp_path / "labels.html", chain)
     assert "<td>mic</td>" in re.sub(" class=.[a-z]*.", "", (tmp_path / "labels.html").read_text())
-
-
-def test_settings_that_do_not_fit_are_refused(tmp_path: Path) -> None:
-    recs, path = label_recordings(), tmp_path / "report.html"
-    with pytest.raises(ValueError, match=r"tuned is 'StickyFilter'; the recordings have several"):
-        cf.report(recs, path, cf.Chain(cf.StickyFilter(LABELS)))
-    alone = {name: rec.head("great tit") for name, rec in recs.items()}
-    with pytest.raises(ValueError, match=r"one class at a time, .*: read them with scores=\"inde"):
-        cf.report(alone, path, label_settings())
-    with pytest.raises(ValueError, match="data has classes that exclude each other in str"):
-        cf.report({**recs, "head": alone["wood"]}, path, label_settings())
-    heads = {"robin": None, "activity": ["walk", "sit", "run"]}
-    rows = cf.rows(time=[0.0], probs=[[0.5, 0.2, 0.2, 0.6]], classes=heads)
-    with pytest.raises(ValueError, match=r"the heads \['robin', 'activity'\], of which some have"):
-        cf.report(rows, path)
-    assert not path.exists()
 
 
 def test_a_recording_and_a_chain_in_a_notebook() -> None:

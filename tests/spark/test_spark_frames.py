@@ -83,7 +83,7 @@ AT_ONCE = mock.patch.object(batch, "ROWS_OF_TABLE", 1)
 
 
 def work_of(filter: Any, lag: int | None = 0) -> batch.Work:  # noqa: A002
-    from classfilter.engine.tables import format_for
+    from classfilter.engine import format_for
 
     table = format_for(filter)
     chain = cf.Chain(filter, beta=BETA, channel=CHANNEL)

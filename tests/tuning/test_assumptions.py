@@ -6,12 +6,9 @@ import warnings
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 import classfilter as cf
 from tuning_days import correlated_errors
-
-Floats = NDArray[np.float64]
 
 
 def dense(r: float, streams: int = 4) -> list[cf.Rows]:

@@ -258,21 +258,6 @@ def test_labels_of_any_kind_never_break_it(seed: int) -> None:
     assert all(np.isfinite(tuned.smooth(rec)).all() for rec in days)
 
 
-def test_what_cannot_be_tuned_is_refused() -> None:
-    rec = label_day(0, 100, labelled=False)
-    with pytest.raises(ValueError, match="data has classes that exclude each other in str"):
-        cf.tune([rec, rec.head("bird0")], reference="strong")
-    with pytest.raises(ValueError, match="labels is True, but no recording"):
-        cf.tune(rec, reference="strong", labels=True)
-    unseen = cf.rows(
-        time=[0, 1], source="a", probs=[[NAN], [NAN]], classes=["x"], scores="independent"
-    )
-    with pytest.raises(ValueError, match="rows have no predictions"):
-        cf.tune(unseen)
-    with pytest.raises(ValueError, match=r"sums to .* scores=\"independent\""):
-        cf.tune(rec.to_table())
-
-
 def test_progress_ends_at_one() -> None:
     shares: list[float] = []
     cf.tune([label_day(0, 300)], reference="strong", progress=shares.append)

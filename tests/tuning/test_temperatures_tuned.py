@@ -250,18 +250,6 @@ def power_of_scores(p: Floats, tau: float) -> Floats:
     return p**tau / (p**tau + (1 - p) ** tau)
 
 
-def test_what_cannot_be_calibrated_is_refused() -> None:
-    rec = days()[0]
-    bare = cf.rows(time=rec.time, source=rec.source_names, probs=rec.probs, classes=rec.classes)
-    with pytest.raises(cf.ArgumentError, match="no labelled row; label a few minutes"):
-        tuned().calibrated(bare)
-    with pytest.raises(cf.ArgumentError, match="39 labelled rows; a temperature needs 40 or more"):
-        tuned().calibrated(rec.take(np.arange(39)))
-    hold = cf.Chain(cf.HoldFilter(rec.classes), beta={"strong": 1.0, "weak": 0.5})
-    with pytest.raises(cf.ArgumentError, match=r"HoldFilter.*no temperature.*filter=\"sticky\""):
-        hold.calibrated(rec)
-
-
 def test_a_warning_where_labels_do_not_tell() -> None:
     rec = days()[0]
     right = tuned().run(rec).argmax(axis=1)

@@ -86,9 +86,3 @@ def test_what_is_thinned() -> None:
 )
 def test_rates(options: tuple[Any, Any, Any], expected: int | None) -> None:
     assert steps_between_calls(*options, step=5.0) == expected
-
-
-def test_a_policy_without_a_known_rate() -> None:
-    own: Any = object()
-    with pytest.raises(TypeError, match="policy is a object, whose rate is not known; give every"):
-        cf.tune(dense(0), reference="strong", policy=own)

@@ -172,5 +172,5 @@ def test_rows_of_several_streams() -> None:
     recs = days([0, 1], 2.0)
     tuned = tune({"ann": recs[0], "bob": recs[1]}, "sticky", "strong")
     assert tuned.beta == tuned_short("sticky").beta
-    with pytest.raises(ValueError, match=r"ann ends in ''; it must be one of .csv"):
+    with pytest.raises(ValueError, match="ann"):
         tune(["ann", "bob"])
