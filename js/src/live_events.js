@@ -22,16 +22,15 @@ export function noRule() {
 export class LiveEvents {
   #core;
   #names;
-  #isExclusive;
+  #heads;
   #waiting = new Set(); // the streams with events to be fetched, in the order of the first; some may have none
   #ended = []; // what was confirmed of streams that are over
   #time = new Float64Array(1);
 
   constructor(rule, filter) {
-    const heads = headsOf(filter);
-    this.#isExclusive = heads.isExclusive;
-    this.#names = heads.shown.map(String);
-    this.#core = rule._compiled(heads, arrayType(filter.dtype));
+    this.#heads = headsOf(filter);
+    this.#names = this.#heads.shown.map(String);
+    this.#core = rule._compiled(this.#heads, arrayType(filter.dtype));
   }
 
   /**
@@ -41,17 +40,23 @@ export class LiveEvents {
   after(known, at, estimate, row, beta) {
     this.#time[0] = at;
     const predicted = known?.predicted === true || this.#predicted(known?.predicted, row, beta);
-    const rows = predicted === true ? estimate : estimate.map((p, i) => (predicted[this.#independent ? i : 0] ? p : NaN));
+    const rows = predicted === true ? estimate : estimate.slice();
+    if (predicted !== true) {
+      this.#heads.columns.forEach((shown, h) => {
+        const at = this.#heads.starts[h];
+        if (!predicted[h]) rows.fill(NaN, at, at + shown.length);
+      });
+    }
     const { state, events } = this.#core.run(known?.state ?? this.#core.start(), this.#time, rows, true);
     const before = known?.confirmed ?? [];
     return { state, confirmed: events.length === 0 ? before : [...before, ...events], predicted };
   }
 
-  /** Of each label, or of the classes, whether there was a prediction by now; true where all have one. */
+  /** Of each head, whether there was a prediction by now; true where all have one. */
   #predicted(before, row, beta) {
-    const heads = this.#independent ? [...row] : [row[0]];
-    const weight = (i) => (typeof beta === "number" ? beta : beta[i]);
-    const predicted = heads.map((p, i) => (before?.[i] ?? false) || (!Number.isNaN(p) && weight(i) > 0));
+    const weight = (h) => (typeof beta === "number" ? beta : beta[h]);
+    const seen = (h) => !Number.isNaN(row[this.#heads.starts[h]]) && weight(h) > 0;
+    const predicted = this.#heads.names.map((_, h) => (before?.[h] ?? false) || seen(h));
     return predicted.every(Boolean) || predicted;
   }
 
@@ -82,7 +87,7 @@ export class LiveEvents {
   /** The event of a stream that goes on at present, or null; of several labels at once, a list of them. */
   current(stream, known) {
     const events = this.#core.current(known.state).map((event) => ({ ...this.#event(stream, event), end: null, duration: null }));
-    return this.#isExclusive ? (events[0] ?? null) : events;
+    return this.#heads.isExclusive ? (events[0] ?? null) : events;
   }
 
   #finished({ state, confirmed }) {

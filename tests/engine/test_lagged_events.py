@@ -17,7 +17,7 @@ from classfilter.support.types import Floats
 from entry_points import restarted
 
 # Some random rows have steps that do not fit the filter.
-pytestmark = pytest.mark.filterwarnings("ignore::classfilter.inputs.times.OddRowsWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::classfilter.inputs.OddRowsWarning")
 
 ACTIVITIES = ["walk", "sit", "run"]
 BY_HEAD = {"activity": 0.3, "alone": 0.6}

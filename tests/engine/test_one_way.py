@@ -26,7 +26,7 @@ from label_event_cases import random_labels, random_lagged_labels
 from live_event_cases import BETA, Live, Row, random_lagged, random_live
 
 # Some random rows stand twice, some streams have no prediction, and some steps fit no filter.
-pytestmark = pytest.mark.filterwarnings("ignore::classfilter.inputs.times.OddRowsWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::classfilter.inputs.OddRowsWarning")
 
 HEADS = {"activity": ["walk", "sit", "run"], "robin": None}
 KINDS: dict[str, tuple[str, Callable[[Any], Any]]] = {

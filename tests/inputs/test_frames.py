@@ -214,7 +214,7 @@ def test_streams_are_separate_and_rows_in_place(
         assert cf.Chain.of(f, beta=BETA).run(rec).tobytes() == expected[rows].tobytes()
 
 
-@pytest.mark.filterwarnings("ignore::classfilter.inputs.times.OddRowsWarning")
+@pytest.mark.filterwarnings("ignore::classfilter.inputs.OddRowsWarning")
 @given(tables(), st.randoms(use_true_random=False))
 def test_rows_in_any_order_of_time(cells: dict[str, Any], random: Any) -> None:
     """Rows of equal time are interchangeable only in order, so all times differ."""
