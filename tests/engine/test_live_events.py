@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import tracemalloc
+from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -487,14 +488,15 @@ def test_dates_and_spans_live_are_those_of_a_table(kind: str) -> None:
     ns = ns if kind in ("timestamp", "span", "ns") else ns // 1000 * 1000
     dates, spans = ns.astype("datetime64[ns]"), ns.astype("timedelta64[ns]")
     column = spans if kind in ("timedelta", "span") else dates
-    live: Any = {
+    ways: dict[str, Callable[[], Any]] = {
         "datetime": lambda: dates.astype("datetime64[us]").tolist(),
         "timestamp": lambda: pd.Series(dates).tolist(),
         "timedelta": lambda: spans.astype("timedelta64[us]").tolist(),
         "span": lambda: pd.Series(spans).tolist(),
         "ns": lambda: list(dates),
         "us": lambda: list(dates.astype("datetime64[us]")),
-    }[kind]()
+    }
+    live = ways[kind]()
     p = rng.random(len(ns))
     f = cf.StickyFilter(["a", "b"], half_life=3.0)
     tracker = cf.Tracker(f)

@@ -63,7 +63,7 @@ def write_webvtt(events: Sequence[Any], probability: bool = True) -> str:
         if start == end:
             rule = "a cue of WebVTT must last for a millisecond"
             problem, remedy = f"is {{}}, the start {e.start}", "leave the event out"
-            raise ArgumentError("end", float(end) / 1000, problem, rule, remedy)
+            raise ArgumentError("end", float(e.end), problem, rule, remedy)
         voice = "" if e.stream is None else f"<v {escape(e.stream, quote=False)}>"
         p = "" if e.probability is None or not probability else f"\n{float(e.probability)!r}"
         cue = f"{voice}{escape(e.label, quote=False)}{p}"
