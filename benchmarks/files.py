@@ -120,7 +120,7 @@ def main(rows: int = 20_000_000) -> None:
         )
         options = ["--beta", "weak=0.1", "--beta", "strong=1", "--half-life", "60s"]
         single = cf.DirichletFilter(CLASSES, half_life=60.0, dtype=np.float32)
-        cf.Chain(single, beta={"weak": 0.1, "strong": 1.0}).save(folder / "single.toml")
+        cf.Pipeline(single, beta={"weak": 0.1, "strong": 1.0}).save(folder / "single.toml")
         for path in (parquet, csv):
             out = folder / f"out{path.suffix}"
             into = [str(path), "-o", str(out)]

@@ -18,10 +18,10 @@ from .cases import example_stream
 from .harness import machine, report
 
 OURS = """
-from classfilter import Chain, DirichletFilter
+from classfilter import Pipeline, DirichletFilter
 from classfilter.live import serve
 beta = {"weak": 0.1, "strong": 1.0}
-serve(lambda names: Chain(DirichletFilter(names, half_life=60), beta=beta))
+serve(lambda names: Pipeline(DirichletFilter(names, half_life=60), beta=beta))
 """
 PEER = """
 import json, os, sys

@@ -20,9 +20,9 @@ REAL = {"geolife": 5, "ltafdb": 3}
 """Files, and how many classes they have."""
 
 
-def first_report(chain: cf.Chain, rec: cf.Rows, source: str) -> float:
+def first_report(pipe: cf.Pipeline, rec: cf.Rows, source: str) -> float:
     """Return when a source is first reported, NaN if it never is; to a minute."""
-    tracker, look = cf.Tracker(chain), NOON
+    tracker, look = cf.Tracker(pipe), NOON
     for time, name, probs in zip(
         rec.time.tolist(), rec.source_names.tolist(), rec.probs, strict=True
     ):
@@ -48,9 +48,9 @@ def with_fault(rec: cf.Rows, source: str, fault: str, seed: int) -> cf.Rows:
     )
 
 
-def reports(chain: cf.Chain, recordings: list[cf.Rows]) -> int:
+def reports(pipe: cf.Pipeline, recordings: list[cf.Rows]) -> int:
     """Return how often anything is reported, each recording by itself."""
-    return sum(len(episodes(chain, [rec])[1]) for rec in recordings)
+    return sum(len(episodes(pipe, [rec])[1]) for rec in recordings)
 
 
 def real(path: Path, classes: int) -> list[cf.Rows]:
@@ -76,7 +76,7 @@ def main(folder: Path | None) -> None:
         days = [cf.simulate(preset, seed=seed).rows() for seed in range(DAYS)]
         tuned = cf.tune(days[:TUNED_ON], reference="strong")
         rest = days[TUNED_ON:]
-        alone = cf.Chain.of(tuned, expected={})
+        alone = cf.Pipeline.of(tuned, expected={})
         print(f"{preset}: {24 * len(rest)} h without a fault: {reports(tuned, rest)} reports;",
               f"without what was tuned, {reports(alone, rest)}")  # fmt: skip
         for source in ("weak", "strong"):

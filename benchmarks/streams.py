@@ -17,7 +17,7 @@ LINE = '{"time": 0, "stream": "user%07d"' + "".join(f', "p_{k}": {p}' for k, p i
 SERVE = """
 import os, sys, time
 from pathlib import Path
-from classfilter import Chain, DirichletFilter
+from classfilter import Pipeline, DirichletFilter
 from classfilter.live import serve
 from classfilter.live.streams import LiveStreams
 from benchmarks.streams import resident
@@ -34,7 +34,7 @@ def timed(streams):
     held.append(resident())
 LiveStreams.save = timed
 before, start = resident(), time.process_time()
-make_chain = lambda classes: Chain(DirichletFilter(classes))
+make_chain = lambda classes: Pipeline(DirichletFilter(classes))
 serve(make_chain, source=source, sink=sink, state=state, every=1e9, **limits)
 print(held[-2] - before, held[-1] - before, saves[-1], time.process_time() - start)
 """

@@ -27,9 +27,9 @@ class Live(NamedTuple):
     """The class of each row, -1 where there is none."""
 
 
-def live_events(rec: cf.Rows, chain: cf.Chain, stream: str) -> Live:
+def live_events(rec: cf.Rows, pipe: cf.Pipeline, stream: str) -> Live:
     """Give the rows of a stream to a tracker one by one; at the end, the stream is over."""
-    tracker = cf.Tracker(chain, events=True)
+    tracker = cf.Tracker(pipe, events=True)
     live = Live(cf.Events([]), [], [])
 
     def take(time: float) -> None:

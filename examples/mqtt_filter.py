@@ -4,7 +4,7 @@ Messages under ``raw/<stream>`` are JSON objects with ``time``, ``probs`` or ``p
 perhaps its ``confidence``) and, where there are several sources, ``source``. The estimate goes to
 ``filtered/<stream>``, and is kept there; with a rule for events in SETTINGS, each event that is
 confirmed goes to ``events/<stream>``. Home Assistant finds a sensor for each stream by itself.
-SETTINGS is a file of `Chain.save`, such as `tune` or a filter's `save` write. It needs
+SETTINGS is a file of `Pipeline.save`, such as `tune` or a filter's `save` write. It needs
 ``pip install paho-mqtt``. The environment variables ``MQTT_USER`` and ``MQTT_PASSWORD`` are for a
 broker that asks for them.
 
@@ -65,12 +65,12 @@ def parsed(payload: bytes) -> dict[str, Any]:
     return row
 
 
-def started(chain: cf.Chain, *, anew: bool = False) -> cf.Tracker:
+def started(pipe: cf.Pipeline, *, anew: bool = False) -> cf.Tracker:
     """Return the tracker of the saved state, or a new one where there is none."""
     if anew or not STATE.exists():
-        return cf.Tracker(chain, expire_after="1h", max_jump=MAX_JUMP, events=chain.rule or False)
+        return cf.Tracker(pipe, expire_after="1h", max_jump=MAX_JUMP, events=pipe.rule or False)
     tracker = cf.Tracker.load(STATE)
-    if tracker.chain.digest != chain.digest:
+    if tracker.pipe.digest != pipe.digest:
         sys.exit(
             f"{STATE} was saved with other settings; add --new to begin anew with those of the "
             "file, or give the file that it was saved with"
@@ -86,7 +86,7 @@ def events(tracker: cf.Tracker) -> list[tuple[str, str]]:
             json.dumps({"class": e.label, "start": e.start, "end": e.end,
                         "probability": None if e.probability is None else round(e.probability, 4)}),
         )
-        for e in (tracker.pop_events() if tracker.chain.rule is not None else ())
+        for e in (tracker.pop_events() if tracker.pipe.rule is not None else ())
     ]  # fmt: skip
 
 
@@ -186,7 +186,7 @@ def main(settings: str, host: str, port: int, every: int, *, anew: bool = False)
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description="Filter predictions that come by MQTT.")
-    parser.add_argument("settings", help="a file of Chain.save, such as tune writes")
+    parser.add_argument("settings", help="a file of Pipeline.save, such as tune writes")
     parser.add_argument("host", nargs="?", default="localhost")
     parser.add_argument("port", nargs="?", type=int, default=1883)
     parser.add_argument("every", nargs="?", type=int, default=1, help="save after so many messages")

@@ -28,7 +28,7 @@ The new one is the first from 200 on who does all four activities in two hours."
 
 def recorded(samples: Floats, sources: Mapping[str, Source]) -> cf.Rows:
     """Record the models' predictions, the strong one once a minute; without labels."""
-    once = cf.Chain(cf.RawFilter(CLASSES), beta=BETA, policy=cf.policy.Periodic(EVERY))
+    once = cf.Pipeline(cf.RawFilter(CLASSES), beta=BETA, policy=cf.policy.Periodic(EVERY))
     run = live(once, sources, samples, RATE)
     time, source = zip(*((step.time, str(step.source)) for step in run.steps), strict=True)
     return cf.rows(time=time, source=source, probs=run.probs, classes=CLASSES)
@@ -48,16 +48,16 @@ def prepare(folder: Path, hours: float) -> cf.Tuned:
 def run_all(folder: Path, samples: Floats) -> dict[str, Run]:
     """Run the cascade of a folder, and the baselines it has to beat."""
     sources, raw = models(folder), cf.RawFilter(CLASSES)
-    once = cf.Chain(cf.HoldFilter(CLASSES), beta=BETA, policy=cf.policy.Periodic(EVERY))
+    once = cf.Pipeline(cf.HoldFilter(CLASSES), beta=BETA, policy=cf.policy.Periodic(EVERY))
     methods = {
-        "Weak alone": (cf.Chain(raw, beta=BETA), ["weak"]),
+        "Weak alone": (cf.Pipeline(raw, beta=BETA), ["weak"]),
         "Strong once a minute, held": (once, ["weak", "strong"]),
-        "Strong on every step": (cf.Chain(raw, beta=BETA), ["strong"]),
+        "Strong on every step": (cf.Pipeline(raw, beta=BETA), ["strong"]),
         "Cascade": (cf.load(folder / "wrist.toml"), ["weak", "strong"]),
     }
     return {
-        method: live(chain, {name: sources[name] for name in names}, samples, RATE)
-        for method, (chain, names) in methods.items()
+        method: live(pipe, {name: sources[name] for name in names}, samples, RATE)
+        for method, (pipe, names) in methods.items()
     }
 
 

@@ -33,11 +33,11 @@ def models(folder: Path, *, logits: bool = False) -> dict[str, Source]:
     return {name: from_onnx(folder / f"{name}.onnx", logits=logits, threads=1) for name in SECONDS}
 
 
-def live(chain: cf.Chain, sources: Mapping[str, Source], samples: Floats, rate: float) -> Run:
+def live(pipe: cf.Pipeline, sources: Mapping[str, Source], samples: Floats, rate: float) -> Run:
     """Run the loop over samples (n, 3), with the settings of a file."""
     timed = {name: Timed(source) for name, source in sources.items()}
     cascade = cf.Cascade(
-        chain,
+        pipe,
         timed,
         window={name: round(SECONDS[name] * rate) for name in sources},
     )
@@ -74,11 +74,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
         samples = np.load(args.samples)
         if samples.ndim != 2 or samples.shape[1] != 3:
             parser.error(f"--samples has the shape {samples.shape}; it must be (n, 3)")
-        chain, sources = cf.load(args.config), models(args.models, logits=args.logits)
-        names = tuple(chain.classes)
-        alone = cf.Chain(cf.RawFilter(names), beta=chain.beta)
+        pipe, sources = cf.load(args.config), models(args.models, logits=args.logits)
+        names = tuple(pipe.classes)
+        alone = cf.Pipeline(cf.RawFilter(names), beta=pipe.beta)
         weak = live(alone, {"weak": sources["weak"]}, samples, args.rate)
-        run = live(chain, sources, samples, args.rate)
+        run = live(pipe, sources, samples, args.rate)
         print(run)
         write(args.out, names, run, {"Weak alone": weak}, STEP)
     print(f"{args.out}: steps.csv, timeline.png")

@@ -73,13 +73,13 @@ def simple_rules(recs: Sequence[Rows]) -> dict[str, Probs]:
     classes, truth = recs[0].classes, labels(recs)
     row = float(np.median(np.concatenate([rec.dt[1:] for rec in recs])))
     emas = [
-        [cf.Chain(cf.EmaFilter(classes, half_life=n * row)).run(rec) for rec in recs]
+        [cf.Pipeline(cf.EmaFilter(classes, half_life=n * row)).run(rec) for rec in recs]
         for n in HALF_LIVES
     ]
     return {
-        "Raw": [cf.Chain(cf.RawFilter(classes)).run(rec) for rec in recs],
-        "Mean": [cf.Chain(cf.MeanFilter(classes)).run(rec) for rec in recs],
-        "Vote": [cf.Chain(cf.VoteFilter(classes)).run(rec) for rec in recs],
+        "Raw": [cf.Pipeline(cf.RawFilter(classes)).run(rec) for rec in recs],
+        "Mean": [cf.Pipeline(cf.MeanFilter(classes)).run(rec) for rec in recs],
+        "Vote": [cf.Pipeline(cf.VoteFilter(classes)).run(rec) for rec in recs],
         "Best Ema": max(emas, key=lambda probs: accuracy(truth, probs)),
         "Hold": hold(recs),
     }
@@ -87,7 +87,7 @@ def simple_rules(recs: Sequence[Rows]) -> dict[str, Probs]:
 
 def hold(recs: Sequence[Rows]) -> Probs:
     """Return the last prediction of the strong classifier; before the first, that of the weak."""
-    return [cf.Chain(cf.HoldFilter(rec.classes), beta=PREFER_STRONG).run(rec) for rec in recs]
+    return [cf.Pipeline(cf.HoldFilter(rec.classes), beta=PREFER_STRONG).run(rec) for rec in recs]
 
 
 def labels(recs: Sequence[Rows]) -> list[Ints]:
@@ -157,15 +157,15 @@ def event_line(name: str, recs: Sequence[Rows], two_fold: bool) -> list[str]:
         durations.append(np.mean([(e.end or 0) - e.start for e in cf.label_events(own, gap)]))
         timed = cf.tune(own, reference="strong", event_duration=float(durations[-1]))
         runs = cf.EventRule()
-        steady = cf.Chain(cf.HoldFilter(timed.classes), beta=PREFER_STRONG)
+        steady = cf.Pipeline(cf.HoldFilter(timed.classes), beta=PREFER_STRONG)
         true += cf.label_events(others, gap)
-        for i, (chain, rule, smooth) in enumerate((
+        for i, (pipe, rule, smooth) in enumerate((
             (steady, runs, False), (plain, runs, False), (plain, runs, True),
             (plain, plain.rule, False), (plain, plain.smoother.rule, True),
             (timed, timed.rule, False), (timed, timed.smoother.rule, True),
         )):  # fmt: skip
             rule = replace(rule or runs, max_gap=gap)
-            predicted.setdefault(i, []).extend(cf.events(others, chain, rule, smooth=smooth))
+            predicted.setdefault(i, []).extend(cf.events(others, pipe, rule, smooth=smooth))
     f1 = [100 * metrics.event_scores(true, events, iou=0.5).f1 for events in predicted.values()]
     return [name, str(len(true)), f"{np.mean(durations):.0f}", *cells(f1)]
 

@@ -75,14 +75,14 @@ def methods(train: Sequence[Rows]) -> Iterator[tuple[str, Method]]:
 
     def dirichlet(beta: Mapping[str, float]) -> Method:
         f = DirichletFilter(classes, half_life=best_half_life(train, beta))
-        return periodic(lambda rec: cf.Chain(f, beta=beta).run(rec))
+        return periodic(lambda rec: cf.Pipeline(f, beta=beta).run(rec))
 
     tuned = tune(list(train), reference="strong")
-    yield "Raw", periodic(lambda rec: cf.Chain(RawFilter(classes)).run(rec))
-    yield "Simple", periodic(lambda rec: cf.Chain(MeanFilter(classes, 5)).run(rec))
+    yield "Raw", periodic(lambda rec: cf.Pipeline(RawFilter(classes)).run(rec))
+    yield "Simple", periodic(lambda rec: cf.Pipeline(MeanFilter(classes, 5)).run(rec))
     yield "Single", dirichlet(SINGLE)
     yield "Multiple", dirichlet(MULTIPLE)
-    yield "Hold", periodic(lambda rec: cf.Chain(HoldFilter(classes), beta=MULTIPLE).run(rec))
+    yield "Hold", periodic(lambda rec: cf.Pipeline(HoldFilter(classes), beta=MULTIPLE).run(rec))
     yield "Tuned", periodic(tuned.run)
     yield "Tuned, adaptive policy", lambda person: adaptive(person, tuned)
     yield "Tuned, smoothed", periodic(tuned.smooth)
@@ -98,7 +98,7 @@ def best_half_life(train: Sequence[Rows], beta: Mapping[str, float]) -> float:
     def accuracy(half_life: float) -> float:
         f = DirichletFilter(train[0].classes, half_life=half_life)
         return metrics.accuracy(
-            truth, np.concatenate([cf.Chain(f, beta=beta).run(rec) for rec in train])
+            truth, np.concatenate([cf.Pipeline(f, beta=beta).run(rec) for rec in train])
         )
 
     return max((n * step for n in HALF_LIVES), key=accuracy)

@@ -49,7 +49,7 @@ def load(data: Path) -> Signals:
 
 
 def chained(signals: Signals, seconds: float, seed: int) -> Signals:
-    """Chain each person's pieces into a new stream: random activities, offsets and durations.
+    """Pipeline each person's pieces into a new stream: random activities, offsets and durations.
 
     The next activity is any other that the person has, each as likely. It lasts a time that is
     log-uniform from 15 s to 15 min, and is made of stretches of 30 to 90 s from anywhere in the
@@ -67,11 +67,11 @@ def chained(signals: Signals, seconds: float, seed: int) -> Signals:
     parts = {}
     for name in signals.names:
         rng = np.random.default_rng([seed, zlib.crc32(name.encode())])
-        parts[name] = _chain(*signals.part(name), round(seconds * RATE), rng)
+        parts[name] = _pipe(*signals.part(name), round(seconds * RATE), rng)
     return Signals.joined(parts, signals.classes)
 
 
-def _chain(
+def _pipe(
     X: NDArray[np.int16], y: NDArray[np.int8], length: int, rng: np.random.Generator
 ) -> tuple[NDArray[np.int16], NDArray[np.int8]]:
     """Return a stream of one person."""

@@ -23,7 +23,7 @@ from differences import part
 from expected_rows import Result, Taken, expected
 from hostile_rows import BETA, CHANNEL, CLASSES, Case, Expire, Restart, Row
 
-CHAIN: dict[str, Any] = {"beta": BETA, "channel": CHANNEL}
+PIPE: dict[str, Any] = {"beta": BETA, "channel": CHANNEL}
 
 
 Run = Callable[[Case, Path], Result]
@@ -31,7 +31,7 @@ Run = Callable[[Case, Path], Result]
 
 
 def tracker_update(case: Case, folder: Path) -> Result:
-    tracker = cf.Tracker(case.fresh(), **CHAIN, **case.limits)
+    tracker = cf.Tracker(case.fresh(), **PIPE, **case.limits)
     steps: list[Any] = []
     for step in case.steps:
         if isinstance(step, Restart):
@@ -48,7 +48,7 @@ def tracker_update(case: Case, folder: Path) -> Result:
 
 
 def tracker_update_many(case: Case, folder: Path) -> Result:
-    tracker = cf.Tracker(case.fresh(), **CHAIN, **case.limits)
+    tracker = cf.Tracker(case.fresh(), **PIPE, **case.limits)
     steps: list[Any] = []
     waiting: list[Row] = []
 
@@ -129,7 +129,7 @@ def filter_table(case: Case, folder: Path) -> Result:
         numbers = [name for name in columns if name == "time" or name.startswith("p_")]
         df = pd.DataFrame({name: pd.Series(cells, dtype="float64" if name in numbers else object)
                            for name, cells in columns.items()})  # fmt: skip
-        return table_results(case, cf.filter_table(df, case.fresh(), **CHAIN).to_dict("records"))
+        return table_results(case, cf.filter_table(df, case.fresh(), **PIPE).to_dict("records"))
 
     return Result(without_named_rows(call, case.rows))
 
@@ -142,7 +142,7 @@ def filter_file(ending: str) -> Run:
 
         def call(rows: list[Row]) -> list[Taken]:
             write(path, table_columns(case, rows))
-            cf.filter_file(path, out, case.fresh(), **CHAIN)
+            cf.filter_file(path, out, case.fresh(), **PIPE)
             return table_results(case, read(out))
 
         return Result(without_named_rows(call, case.rows))
@@ -223,7 +223,7 @@ def serve_lines(case: Case, sent: list[dict[str, Any]], **more: Any) -> list[Tak
         source.write("".join(json.dumps(line) + "\n" for line in sent).encode())
         source.seek(0)
         served = serve(
-            lambda names: cf.Chain(case.fresh(), **CHAIN),
+            lambda names: cf.Pipeline(case.fresh(), **PIPE),
             source=source.fileno(),
             sink=sink.fileno(),
             errors=messages,
@@ -266,7 +266,7 @@ def cascade(case: Case, folder: Path) -> Result:
 
     def new_loop() -> cf.Cascade:
         sources: dict[str, Any] = {name: lambda window: output[-1] for name in BETA}
-        return cf.Cascade(case.fresh(), sources, policy=policy, **CHAIN)
+        return cf.Cascade(case.fresh(), sources, policy=policy, **PIPE)
 
     steps: list[Any] = []
     for step in case.steps:

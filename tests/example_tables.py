@@ -39,15 +39,15 @@ def walk_sit(**settings: Any) -> cf.DirichletFilter:
 def filter_parts(
     path: Path,
     out: Path,
-    chain: cf.Chain,
+    pipe: cf.Pipeline,
     lag: int | None = 0,
     sort: bool = False,
     **reading: Any,
 ) -> Filtered:
     """Filter a file as the command line does: with options of reading."""
-    form = replace(format_for(chain, **reading), sort=sort)
+    form = replace(format_for(pipe, **reading), sort=sort)
     with out.open("wb") as written:
-        return filter_to(TableFile(path, form), written, out.suffix, chain, lag=lag)
+        return filter_to(TableFile(path, form), written, out.suffix, pipe, lag=lag)
 
 
 def column(df: Any, name: str) -> list[Any]:

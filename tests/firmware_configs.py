@@ -19,69 +19,69 @@ STEP = 0.5
 CHANNEL = cf.Channel([[8, 2], [3, 7]], [0.8, 0.2])
 
 
-def configs(names: tuple[str, ...] = NAMES) -> dict[str, cf.Chain]:
+def configs(names: tuple[str, ...] = NAMES) -> dict[str, cf.Pipeline]:
     """Return a filter of each kind, with weights and channels."""
     prior = np.array([0.3, 0.25, 0.2, 0.1, 0.1, 0.05])
     both = {"weak": 0.1, "strong": 1.0}
     channel = {"weak": cf.Channel(MATRIX, prior)}
     return {
-        "dirichlet": cf.Chain(cf.DirichletFilter(names, 0.95), beta=both),
-        "dirichlet-anchored": cf.Chain(
+        "dirichlet": cf.Pipeline(cf.DirichletFilter(names, 0.95), beta=both),
+        "dirichlet-anchored": cf.Pipeline(
             cf.DirichletFilter(names, 0.9, anchor=0.3, estimate="mean", prior=prior * 12),
             beta={"weak": 0.3, "strong": 1.0, "mute": 0.0},
             channel={"weak": cf.Channel(MATRIX), "strong": cf.Channel(np.eye(6) * 20 + 1)},
         ),
-        "dirichlet-whole": cf.Chain(cf.DirichletFilter(3, half_life=7.0)),
-        "dirichlet-loose": cf.Chain(
+        "dirichlet-whole": cf.Pipeline(cf.DirichletFilter(3, half_life=7.0)),
+        "dirichlet-loose": cf.Pipeline(
             cf.DirichletFilter(12, 0.97, tolerance=0.05), beta=both, channel={}
         ),
-        "sticky": cf.Chain(
+        "sticky": cf.Pipeline(
             cf.StickyFilter(names, stay=0.98, prior=prior), beta=both, channel=channel
         ),
-        "sticky-whole": cf.Chain(
+        "sticky-whole": cf.Pipeline(
             cf.StickyFilter(2, stay=0.9, floor=0.01), beta={"only": 1.0}, channel={}
         ),
-        "sticky-moving": cf.Chain(
+        "sticky-moving": cf.Pipeline(
             cf.StickyFilter(names, transitions=STAYS, interval=5.0, prior=prior),
             beta=both,
             channel=channel,
         ),
-        "sticky-adaptive": cf.Chain(
+        "sticky-adaptive": cf.Pipeline(
             cf.StickyFilter(names, stay=0.98, prior=prior),
             beta=both,
             channel=channel,
             policy=cf.policy.Adaptive(1 / 6, max_gap=20),
         ),
-        "dirichlet-adaptive": cf.Chain(
+        "dirichlet-adaptive": cf.Pipeline(
             cf.DirichletFilter(3, 0.95),
             beta={"small": 0.2, "third": 0.3, "big": 1.0},
             policy=cf.policy.Adaptive(
                 0.3, cost={"small": 0.5, "big": 9.0}, horizon=3, strong="big", weak="small"
             ),
         ),
-        "sticky-tempered": cf.Chain(
+        "sticky-tempered": cf.Pipeline(
             cf.StickyFilter(names, stay=0.98, prior=prior, temperature=1.4),
             beta=both,
             policy=cf.policy.Adaptive(1 / 6, max_gap=20),
         ),
-        "dirichlet-tempered": cf.Chain(cf.DirichletFilter(5, 0.95, temperature=0.6), beta=both),
-        "sticky-periodic": cf.Chain(
+        "dirichlet-tempered": cf.Pipeline(cf.DirichletFilter(5, 0.95, temperature=0.6), beta=both),
+        "sticky-periodic": cf.Pipeline(
             cf.StickyFilter(3, stay=0.98), beta=both, policy=cf.policy.Periodic(every=7)
         ),
-        "dirichlet-timed": cf.Chain(
+        "dirichlet-timed": cf.Pipeline(
             cf.DirichletFilter(2, 0.98),
             beta=both,
             policy=cf.policy.Periodic(seconds=60.0),
         ),
-        "events": cf.Chain(
+        "events": cf.Pipeline(
             cf.StickyFilter(names, stay=0.98, prior=prior), beta=both, rule=cf.EventRule(4.0)
         ),
-        "events-delay": cf.Chain(
+        "events-delay": cf.Pipeline(
             cf.StickyFilter(names, stay=0.9),
             beta={"only": 0.5},
             rule=cf.EventRule(3.0, leave_cost=0.5, max_gap=60.0, max_delay=20.0),
         ),
-        "events-slow": cf.Chain(
+        "events-slow": cf.Pipeline(
             cf.DirichletFilter(["a", "b", "c"], 0.9, temperature=1.2),
             beta=both,
             rule=cf.EventRule(
@@ -96,7 +96,7 @@ def configs(names: tuple[str, ...] = NAMES) -> dict[str, cf.Chain]:
                 max_duration=30.0,
             ),
         ),
-        "events-uncertain": cf.Chain(
+        "events-uncertain": cf.Pipeline(
             cf.StickyFilter(4, stay=0.8),
             rule=cf.EventRule(
                 0.5, bias={"1": 0.2, "3": -0.1}, evidence="log", min_probability=0.4, max_delay=30.0
@@ -105,7 +105,7 @@ def configs(names: tuple[str, ...] = NAMES) -> dict[str, cf.Chain]:
     }
 
 
-def label_configs() -> dict[str, cf.Chain]:
+def label_configs() -> dict[str, cf.Pipeline]:
     """Return filters of several labels at once."""
 
     def each(*filters: Any) -> Any:
@@ -115,8 +115,8 @@ def label_configs() -> dict[str, cf.Chain]:
         return dict(zip(LABELS, values, strict=True))
 
     return {
-        "one": cf.Chain(cf.MultiLabelFilter(["speech"], cf.StickyFilter(2, half_life=5.0))),
-        "sticky": cf.Chain(
+        "one": cf.Pipeline(cf.MultiLabelFilter(["speech"], cf.StickyFilter(2, half_life=5.0))),
+        "sticky": cf.Pipeline(
             each(
                 cf.StickyFilter(2, prior=[0.9, 0.1]),
                 cf.StickyFilter(2, stay=0.9, floor=0.01, temperature=1.5),
@@ -126,12 +126,12 @@ def label_configs() -> dict[str, cf.Chain]:
             channel={"mic": by_label(CHANNEL, None, CHANNEL)},
             policy=Periodic(5, strong="eye", weak="mic"),
         ),
-        "moving": cf.Chain(
+        "moving": cf.Pipeline(
             each(cf.StickyFilter(2, transitions=TURNING), *[cf.StickyFilter(2, stay=0.9)] * 2),
             beta={"mic": 0.3},
             channel={"mic": CHANNEL},
         ),
-        "dirichlet": cf.Chain(
+        "dirichlet": cf.Pipeline(
             each(
                 cf.DirichletFilter(2, 0.9),
                 cf.DirichletFilter(2, 0.95, anchor=0.3, estimate="mean", prior=[3.0, 1.0]),
@@ -140,11 +140,11 @@ def label_configs() -> dict[str, cf.Chain]:
             beta={"mic": by_label(0.2, 0.0, 1.0), "eye": 1.0},
             policy=Periodic(seconds=60.0, strong="eye", weak="mic"),
         ),
-        "events": cf.Chain(
+        "events": cf.Pipeline(
             cf.MultiLabelFilter(LABELS, cf.StickyFilter(2, stay=0.9)),
             rule=cf.EventRule(2.0, merge_gap=3.0, ignore=LABELS[1]),
         ),
-        "events-unlike": cf.Chain(
+        "events-unlike": cf.Pipeline(
             each(cf.StickyFilter(2, transitions=TURNING), *[cf.StickyFilter(2, stay=0.9)] * 2),
             beta={"mic": 0.3},
             rule=cf.EventRule(
@@ -165,7 +165,7 @@ HEADS: dict[str, tuple[str, ...] | None] = {
 }
 
 
-def head_configs() -> dict[str, cf.Chain]:
+def head_configs() -> dict[str, cf.Pipeline]:
     """Return filters of heads of several classes, beside a label."""
 
     def each(*filters: Any) -> Any:
@@ -176,7 +176,7 @@ def head_configs() -> dict[str, cf.Chain]:
 
     turning = np.full((3, 3), 0.05) + np.eye(3) * 0.85
     return {
-        "sticky": cf.Chain(
+        "sticky": cf.Pipeline(
             each(
                 cf.StickyFilter(3, stay=0.9, prior=[0.5, 0.3, 0.2]),
                 cf.StickyFilter(2, stay=0.9, temperature=1.5),
@@ -186,11 +186,11 @@ def head_configs() -> dict[str, cf.Chain]:
             channel={"mic": by_head(cf.Channel(np.eye(3) * 8 + 1), CHANNEL, None)},
             policy=Periodic(5, strong="eye", weak="mic"),
         ),
-        "alike": cf.Chain(
+        "alike": cf.Pipeline(
             cf.MultiLabelFilter({"a": ("x", "y"), "b": ("x", "y")}, cf.StickyFilter(2, stay=0.9)),
             rule=cf.EventRule(3.0, max_duration=40.0),
         ),
-        "dirichlet": cf.Chain(
+        "dirichlet": cf.Pipeline(
             each(
                 cf.DirichletFilter(3, 0.95, anchor=0.3, estimate="mean", prior=[3.0, 1.0, 2.0]),
                 cf.DirichletFilter(2, 0.9),
@@ -199,7 +199,7 @@ def head_configs() -> dict[str, cf.Chain]:
             beta={"mic": by_head(0.2, 0.5, 1.0)},
             rule=cf.EventRule(4.0, pad=(1.0, 1.0), ignore=["speech", "posture:down"]),
         ),
-        "moving": cf.Chain(
+        "moving": cf.Pipeline(
             each(
                 cf.StickyFilter(3, transitions=turning),
                 cf.StickyFilter(2, stay=0.9),
@@ -217,7 +217,7 @@ def head_configs() -> dict[str, cf.Chain]:
     }  # fmt: skip
 
 
-def all_configs() -> dict[str, cf.Chain]:
+def all_configs() -> dict[str, cf.Pipeline]:
     """Return all of them."""
     every = {"labels": label_configs(), "heads": head_configs()}
     several = {f"{name}-{kind}": c for name, of in every.items() for kind, c in of.items()}

@@ -143,8 +143,8 @@ def kill_streams(points: int, folder: Path, seed: int, numbered: bool = False) -
 
 def confirmed(rows: list[Any]) -> list[dict[str, Any]]:
     """Return the event lines of all rows, from a tracker."""
-    chain = cf.Chain(cf.DirichletFilter(CLASSES), beta=BETA, rule=cf.EventRule(**RULE))  # type: ignore[arg-type]
-    tracker, events = cf.Tracker(chain, events=True), []
+    pipe = cf.Pipeline(cf.DirichletFilter(CLASSES), beta=BETA, rule=cf.EventRule(**RULE))  # type: ignore[arg-type]
+    tracker, events = cf.Tracker(pipe, events=True), []
     for row in rows:
         probs = [math.nan if row[f"p_{name}"] is None else row[f"p_{name}"] for name in CLASSES]
         stream = str(row["stream"]) if "stream" in row else None

@@ -117,27 +117,27 @@ def random_recording(rng: np.random.Generator, rows: int = 60) -> cf.Rows:
     )
 
 
-def random_chain(rng: np.random.Generator, rule: cf.EventRule | None = None) -> cf.Chain:
-    """Return a chain of several labels, with a filter for each, or one for all."""
+def random_pipe(rng: np.random.Generator, rule: cf.EventRule | None = None) -> cf.Pipeline:
+    """Return a pipeline of several labels, with a filter for each, or one for all."""
     names = [list(FILTERS)[i] for i in rng.integers(len(FILTERS), size=len(LABELS))]
     filters: Any = {name: FILTERS[kind]() for name, kind in zip(LABELS, names, strict=True)}
     if rng.random() < 0.6 or "single" in names:
         filters = FILTERS[names[0]]()
     f = cf.MultiLabelFilter(LABELS, filters)
     channel = {"weak": cf.Channel([[0.8, 0.2], [0.3, 0.7]])} if rng.random() < 0.3 else None
-    return cf.Chain(f, beta=BETA, channel=channel, rule=rule)
+    return cf.Pipeline(f, beta=BETA, channel=channel, rule=rule)
 
 
 def random_labels(seed: int, rows: int = 35, **limits: Any) -> Live:
     """Return a tracker of several labels, and rows of two streams and sources."""
     rng = np.random.default_rng(seed)
-    chain = random_chain(rng, random_rule(rng))
+    pipe = random_pipe(rng, random_rule(rng))
     if rng.random() < 0.2:
-        chain = cf.Chain.of(chain, policy=Periodic(every=3))
+        pipe = cf.Pipeline.of(pipe, policy=Periodic(every=3))
     names = [("ann", 7)[i] for i in rng.integers(2, size=rows)]
     source = rng.choice(list(BETA), rows).tolist()
     columns = names, random_times(rng, rows).tolist(), source, random_scores(rng, rows).tolist()
-    return Live(chain, [Row(*row) for row in zip(*columns, strict=True)], limits)
+    return Live(pipe, [Row(*row) for row in zip(*columns, strict=True)], limits)
 
 
 def random_lagged_labels(seed: int, rows: int = 35, **limits: Any) -> Live:
@@ -151,11 +151,11 @@ def random_lagged_labels(seed: int, rows: int = 35, **limits: Any) -> Live:
     }
     beta: Any = {"weak": {"robin": 0.5, "wren": 0.25, "tit": 1.0}, "strong": 1.0}
     channel = {"weak": {"robin": cf.Channel([[8, 2], [3, 7]]), "wren": None, "tit": None}}
-    smoother = cf.Chain(
+    smoother = cf.Pipeline(
         cf.MultiLabelFilter(LABELS, filters),
         beta=beta,
         channel=channel if rng.random() < 0.5 else None,
         rule=random_rule(rng),
     )
-    chain = cf.Chain(live.chain.filter(), beta=BETA, smoother=smoother)
-    return live._replace(chain=chain, lag=int(rng.choice([1, 2, 5, 30])))
+    pipe = cf.Pipeline(live.pipe.filter(), beta=BETA, smoother=smoother)
+    return live._replace(pipe=pipe, lag=int(rng.choice([1, 2, 5, 30])))

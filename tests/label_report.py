@@ -33,11 +33,11 @@ def label_recordings() -> dict[str, cf.Rows]:
     return recs
 
 
-def label_settings() -> cf.Chain:
+def label_settings() -> cf.Pipeline:
     """Return settings that differ between labels."""
     sticky = cf.StickyFilter(2, half_life=60.0)
     filters = [sticky, cf.DirichletFilter(2, 0.9, estimate="mean"), sticky]
     f = cf.MultiLabelFilter(LABELS, dict(zip(LABELS, filters, strict=True)))
     channel = {LABELS[0]: cf.Channel([[8, 2], [3, 7]]), LABELS[1]: None, LABELS[2]: None}
     weights = dict(zip(LABELS, [0.5, 1.0, 0.2], strict=True))
-    return cf.Chain(f, beta={"mic": weights, "eye": 1.0}, channel={"mic": channel})
+    return cf.Pipeline(f, beta={"mic": weights, "eye": 1.0}, channel={"mic": channel})

@@ -31,9 +31,9 @@ class Row(NamedTuple):
 
 
 class Live(NamedTuple):
-    """A chain with a rule, its rows in order of time, and how streams end."""
+    """A pipeline with a rule, its rows in order of time, and how streams end."""
 
-    chain: cf.Chain
+    pipe: cf.Pipeline
     rows: list[Row]
     limits: dict[str, Any]
     lag: int | None = None
@@ -41,20 +41,18 @@ class Live(NamedTuple):
     @property
     def labels(self) -> bool:
         """Whether several labels are there at once."""
-        return isinstance(self.chain.filter(), cf.MultiLabelFilter)
+        return isinstance(self.pipe.filter(), cf.MultiLabelFilter)
 
     def tracker(self) -> cf.Tracker:
-        return cf.Tracker(self.chain, events=True, lag=self.lag, **self.limits)
+        return cf.Tracker(self.pipe, events=True, lag=self.lag, **self.limits)
 
     def offline(self, rows: Iterable[Row]) -> list[cf.Event]:
         """Return the events of one stream, by its recording."""
         stream, time, source, probs = zip(*rows, strict=True)
         how: Any = {"scores": "independent"} if self.labels else {}
-        rec = cf.rows(
-            time=time, source=source, probs=list(probs), classes=self.chain.classes, **how
-        )
+        rec = cf.rows(time=time, source=source, probs=list(probs), classes=self.pipe.classes, **how)
         how = {} if self.lag is None else {"smooth": True, "lag": self.lag}
-        return [*cf.events({stream[0]: rec}, self.chain, **how)]
+        return [*cf.events({stream[0]: rec}, self.pipe, **how)]
 
 
 Events = dict[Any, list[cf.Event]]
@@ -91,7 +89,7 @@ def random_live(seed: int, rows: int = 120, **limits: Any) -> Live:
     rng = np.random.default_rng(seed)
     make = FILTERS[list(FILTERS)[rng.integers(len(FILTERS))]]
     policy = POLICY if rng.random() < 0.25 else None
-    chain = cf.Chain(make(), beta=BETA, policy=policy).with_rule(random_rule(rng))
+    pipe = cf.Pipeline(make(), beta=BETA, policy=policy).with_rule(random_rule(rng))
     times = np.cumsum(rng.choice([0.0, 0.25, 0.5, 0.5, 1.0, 1.0, 3.0, 5.0], rows)) - 4.0
     of = rng.integers(len(NAMES), size=rows)
     truth = np.array([np.cumsum(rng.random(rows) < 0.1) + i for i in range(len(NAMES))])
@@ -101,7 +99,7 @@ def random_live(seed: int, rows: int = 120, **limits: Any) -> Live:
     sources = rng.choice(list(BETA), rows).tolist()
     streams = [NAMES[i] for i in of]
     table = zip(streams, times.tolist(), sources, probs.tolist(), strict=True)
-    return Live(chain, [Row(*row) for row in table], limits)
+    return Live(pipe, [Row(*row) for row in table], limits)
 
 
 MATRIX = np.eye(4) * 0.8 + 0.05
@@ -123,13 +121,13 @@ def random_lagged(seed: int, rows: int = 60, **limits: Any) -> Live:
     make = SMOOTHERS[list(SMOOTHERS)[rng.integers(len(SMOOTHERS))]]
     channel = {"weak": cf.Channel(np.eye(4) * 6 + 1)} if rng.random() < 0.5 else {}
     beta = {"weak": 0.4, "strong": 0.9}
-    smoother = cf.Chain(make(), beta=beta, channel=channel, rule=random_rule(rng))
+    smoother = cf.Pipeline(make(), beta=beta, channel=channel, rule=random_rule(rng))
     policy = POLICY if rng.random() < 0.25 else None
-    chain = cf.Chain(live.chain.filter(), beta=BETA, policy=policy, smoother=smoother)
+    pipe = cf.Pipeline(live.pipe.filter(), beta=BETA, policy=policy, smoother=smoother)
     given = live.rows
     if rng.random() < 0.25:  # classes alone: how much they count depends on the channel
         given = [row._replace(probs=label_of(row)) for row in given]
-    return live._replace(chain=chain, rows=given, lag=int(rng.choice([1, 2, 5, 30])))
+    return live._replace(pipe=pipe, rows=given, lag=int(rng.choice([1, 2, 5, 30])))
 
 
 def label_of(row: Row) -> str | None:

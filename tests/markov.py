@@ -17,7 +17,7 @@ def random_prior(K: int, seed: int) -> Floats:
 
 
 def random_rates(K: int, seed: int, speed: float = 0.1) -> Floats:
-    """Rates of a chain in continuous time; some are 0, but every class is reached."""
+    """Rates of a pipeline in continuous time; some are 0, but every class is reached."""
     rng = np.random.default_rng(seed)
     rates = speed * rng.random((K, K)) * (rng.random((K, K)) < 0.7)
     rates[np.arange(K), (np.arange(K) + 1) % K] += speed / 10

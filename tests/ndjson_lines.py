@@ -17,7 +17,7 @@ from tempfile import TemporaryFile
 from typing import Any, NamedTuple
 
 import classfilter as cf
-from classfilter import Chain, Channel, DirichletFilter, EventRule
+from classfilter import Channel, DirichletFilter, EventRule, Pipeline
 from classfilter.cli.options import TYPED
 from classfilter.engine import store
 from classfilter.live import serve
@@ -26,7 +26,7 @@ from streams import random_stream
 DRIVER = """
 import json, signal, sys
 from pathlib import Path
-from classfilter import Chain, DirichletFilter, EventRule
+from classfilter import Pipeline, DirichletFilter, EventRule
 from classfilter.live import pipes, serve
 for number in (signal.SIGTERM, signal.SIGINT):
     signal.signal(number, signal.SIG_DFL)
@@ -35,7 +35,7 @@ pipes.GRACE = arguments.get("grace", pipes.GRACE)
 state, events = arguments.get("state"), arguments.get("events")
 def make_chain(names):
     rule = EventRule(**arguments["rule"]) if events else None
-    return Chain(DirichletFilter(names), beta=arguments.get("beta", 1.0), rule=rule)
+    return Pipeline(DirichletFilter(names), beta=arguments.get("beta", 1.0), rule=rule)
 try:
     served = serve(
         make_chain,
@@ -61,22 +61,22 @@ def command(every: float = 1000.0, **arguments: Any) -> list[str]:
     return [sys.executable, "-c", DRIVER, json.dumps(arguments | {"every": every})]
 
 
-def chain_maker(make_filter: Any = DirichletFilter, **options: Any) -> Callable[[Any], Chain]:
-    """Return what makes a chain of the classes of lines, with weights and channels."""
-    return lambda names: Chain(make_filter(names), **options)
+def pipe_maker(make_filter: Any = DirichletFilter, **options: Any) -> Callable[[Any], Pipeline]:
+    """Return what makes a pipeline of the classes of lines, with weights and channels."""
+    return lambda names: Pipeline(make_filter(names), **options)
 
 
 def run(lines: bytes, state: str | None = None, **arguments: Any) -> tuple[list[bytes], str]:
     """Return the results and the messages for all lines at once: `child` without a process."""
     messages, events = io.StringIO(), arguments.get("events")
     rule = EventRule(**arguments["rule"]) if events else None
-    make_chain = chain_maker(beta=arguments.get("beta", 1.0), rule=rule)
+    make_pipe = pipe_maker(beta=arguments.get("beta", 1.0), rule=rule)
     with TemporaryFile() as source, TemporaryFile() as sink:
         source.write(lines)
         source.seek(0)
         try:
             served = serve(
-                make_chain,
+                make_pipe,
                 source=source.fileno(),
                 sink=sink.fileno(),
                 errors=messages,
@@ -116,11 +116,11 @@ def serve_here(
     **arguments: Any,
 ) -> list[bytes]:
     """Return the results, without a process of its own."""
-    make_chain = chain_maker(make_filter, beta=beta, channel=channel)
+    make_pipe = pipe_maker(make_filter, beta=beta, channel=channel)
     with TemporaryFile() as source, TemporaryFile() as sink:
         source.write(b"".join(lines))
         source.seek(0)
-        serve(make_chain, source=source.fileno(), sink=sink.fileno(), **arguments)
+        serve(make_pipe, source=source.fileno(), sink=sink.fileno(), **arguments)
         sink.seek(0)
         return sink.readlines()
 
@@ -210,7 +210,7 @@ def expected(
             classes=CLASSES,
         )
         for i, p in zip(
-            part, Chain(fresh, beta=BETA, channel=channel).run(rec).tolist(), strict=True
+            part, Pipeline(fresh, beta=BETA, channel=channel).run(rec).tolist(), strict=True
         ):
             filtered[i] = p
     return filtered

@@ -38,7 +38,7 @@ class PolicyRun(NamedTuple):
 
 
 def run_policy(
-    day: Simulation, f: cf.Filter | cf.Chain, policy: Policy, **settings: Any
+    day: Simulation, f: cf.Filter | cf.Pipeline, policy: Policy, **settings: Any
 ) -> PolicyRun:
     """Run a cascade over a day on which both classifiers could be called at each step."""
     sources = {name: lambda at, rows=rows: rows[at[0]] for name, rows in day.probs.items()}

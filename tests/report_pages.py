@@ -49,8 +49,8 @@ def use(path: Path, steps: list[list[Any]]) -> dict[str, Any]:
     return result
 
 
-def write_page(recs: dict[Any, cf.Rows], chain: cf.Chain | None, path: Path) -> Path:
+def write_page(recs: dict[Any, cf.Rows], pipe: cf.Pipeline | None, path: Path) -> Path:
     """Write a report without the tables, which take a while to compute; or the empty page."""
-    data = None if chain is None else page_data(list(recs.items()), chain)
+    data = None if pipe is None else page_data(list(recs.items()), pipe)
     path.write_text(fill_page("", "", [], data), "utf-8")
     return path

@@ -19,10 +19,10 @@ def loaded(text: str) -> Any:
         return cf.load(path)
 
 
-def file_of(chain: cf.Chain) -> str:
+def file_of(pipe: cf.Pipeline) -> str:
     """Return what is saved."""
     with TemporaryDirectory() as folder:
-        chain.save(Path(folder) / "walk.toml")
+        pipe.save(Path(folder) / "walk.toml")
         return (Path(folder) / "walk.toml").read_text()
 
 

@@ -95,7 +95,7 @@ def test_an_array_of_booleans() -> None:
 @pytest.mark.parametrize("options", [{}, {"channel": {"weak": CHANNEL}}])
 def test_a_tracker(options: Any, form: str) -> None:
     row = FORMS[form]([True, False])
-    tracker = cf.Tracker(cf.Chain(cf.DirichletFilter(CLASSES), **options))
+    tracker = cf.Tracker(cf.Pipeline(cf.DirichletFilter(CLASSES), **options))
     refused(lambda: tracker.update("x", 0.0, "weak", row))
     assert len(tracker) == 0
     tracker.update("x", 0.0, "weak", [1.0, 0.0])

@@ -45,13 +45,13 @@ def test_a_settings_file_may_have_text_and_is_saved_with_a_number(tmp_path: Path
         'classes = ["walk", "sit"]\nfilter = "dirichlet"\n[options]\nhalf_life = "1.5min"\n'
         '[policy]\nkind = "periodic"\nseconds = "2m"\n'
     )
-    chain = cf.load(path)
-    assert chain.filter().gamma == 0.5 ** (1 / 90)
-    assert chain.policy is not None
-    assert chain.settings["policy"]["seconds"] == 120.0
-    chain.save(path)
+    pipe = cf.load(path)
+    assert pipe.filter().gamma == 0.5 ** (1 / 90)
+    assert pipe.policy is not None
+    assert pipe.settings["policy"]["seconds"] == 120.0
+    pipe.save(path)
     assert '"1.5min"' not in path.read_text()
-    assert cf.load(path).settings == chain.settings
+    assert cf.load(path).settings == pipe.settings
 
 
 def test_a_classifier_of_scikit_learn() -> None:

@@ -79,8 +79,8 @@ def _table(path: Path, version: int) -> None:
     cf.filter_file(source, path, cf.DirichletFilter(CLASSES))
 
 
-def _chain(path: Path, version: int) -> None:
-    cf.Chain(cf.StickyFilter(CLASSES), beta=version / 4).save(path)
+def _pipe(path: Path, version: int) -> None:
+    cf.Pipeline(cf.StickyFilter(CLASSES), beta=version / 4).save(path)
 
 
 OPERATIONS = {
@@ -89,7 +89,7 @@ OPERATIONS = {
     "Cascade.save": Operation(_save_cascade, _read_cascade),
     "write_events": Operation(_events, lambda path: int(cf.read_events(path, "csv")[0].end or 0)),
     "filter_file": Operation(_table, lambda path: len(cf.read_table(path)), "out.csv"),
-    "Chain.save": Operation(_chain, lambda path: round(4 * cast(float, cf.load(path).beta))),
+    "Pipeline.save": Operation(_pipe, lambda path: round(4 * cast(float, cf.load(path).beta))),
 }
 
 
@@ -179,7 +179,7 @@ def stream(folder: Path, lines: list[bytes]) -> str:
         source.write(b"".join(lines))
         source.seek(0)
         serve(
-            lambda names: cf.Chain(
+            lambda names: cf.Pipeline(
                 cf.DirichletFilter(names),
                 beta={"weak": 0.25, "strong": 1.0, "default": 0.5},
                 rule=cf.EventRule(**RULE),  # type: ignore[arg-type]

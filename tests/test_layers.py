@@ -26,7 +26,7 @@ LAYERS = (
     {"__main__", "__init__"},
 )
 PASSED_ON = {"pipeline.pipeline": {"engine.__init__", "tuning.__init__"}}
-"""What the methods of a chain pass on to, in rooms further up: `chain.events(rows)`."""
+"""What the methods of a pipeline pass on to, in rooms further up: `pipe.events(rows)`."""
 LEVEL = {room: level for level, rooms in enumerate(LAYERS) for room in rooms}
 
 

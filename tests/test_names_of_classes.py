@@ -33,17 +33,17 @@ Entry = Callable[[Any, Any], Any]
 MANY: dict[str, Entry] = {
     "run": lambda f, rows: f.copy().run(rows),
     "Bank.update": lambda f, rows: cf.Bank(f, 4).update(rows),
-    "Bank of a chain": lambda f, rows: cf.Bank(cf.Chain(f), 4).update(rows),
+    "Bank of a pipeline": lambda f, rows: cf.Bank(cf.Pipeline(f), 4).update(rows),
     "Bank.run": lambda f, rows: cf.Bank(f, 2).run(rows, rows=[0, 1, 1, 0]),
     "update_many": lambda f, rows: cf.Tracker(f).update_many("aabb", [0, 1, 0, 1], None, rows),
-    "rows": lambda f, rows: cf.Chain(f).run(
+    "rows": lambda f, rows: cf.Pipeline(f).run(
         cf.rows(time=range(4), source="net", probs=rows, classes=CLASSES)
     ),
 }
 ONE: dict[str, Entry] = {
     "update": lambda f, row: f.copy().update(row),
     "Tracker.update": lambda f, row: cf.Tracker(f).update("a", 0.0, None, row),
-    "Chain.observe": lambda f, row: f.copy().update(cf.Chain(f).observe(None, row).probs),
+    "Pipeline.observe": lambda f, row: f.copy().update(cf.Pipeline(f).observe(None, row).probs),
     "Cascade": lambda f, row: cf.Cascade(f, {"net": lambda _: row}).step([0.0], time=1.0).probs,
 }
 each_filter = pytest.mark.parametrize("kind", FILTERS)
@@ -138,7 +138,7 @@ def test_a_dataframe_gives_a_dataframe(kind: str) -> None:
     calls: list[Callable[[Any], Any]] = [lambda rows: f.copy().run(rows)]
     if kind in ("dirichlet", "sticky"):
         calls.append(lambda rows: cf.smooth(f, rows))
-        calls.append(lambda rows: cf.smooth(cf.Chain(f), rows))
+        calls.append(lambda rows: cf.smooth(cf.Pipeline(f), rows))
     for call in calls:
         out = call(frame)
         expected = pd.DataFrame(call(ROWS), index=days, columns=list(CLASSES))

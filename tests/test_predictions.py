@@ -53,12 +53,12 @@ def entry_points(labels: list[Any], top: Confidences | None) -> dict[str, Callab
         return [tracker.update("a", at, "net", label, confidence=c) for at, label, c in rows]
 
     def observe(f: Any, **channel: Any) -> Any:
-        chain, dt = cf.Chain(f, **channel), np.diff(TIMES, prepend=0.0)
-        rows = [chain.observe("net", k, c).probs for k, c in zip(labels, each, strict=True)]
+        pipe, dt = cf.Pipeline(f, **channel), np.diff(TIMES, prepend=0.0)
+        rows = [pipe.observe("net", k, c).probs for k, c in zip(labels, each, strict=True)]
         return f.run(rows, dt=dt)
 
     def bank(f: Any, **channel: Any) -> Any:
-        one: cf.Bank[Any] = cf.Bank(cf.Chain(f, **channel), 1)
+        one: cf.Bank[Any] = cf.Bank(cf.Pipeline(f, **channel), 1)
         dt = np.diff(TIMES, prepend=0.0)
         return [
             one.update([k], dt=[t], source="net", confidence=None if c is None else [c])[0]
@@ -94,12 +94,12 @@ def entry_points(labels: list[Any], top: Confidences | None) -> dict[str, Callab
         "Tracker.update_many": lambda f, **channel: cf.Tracker(f, **channel).update_many(
             ["a"] * 4, TIMES, "net", labels, confidence=top
         ),
-        "Chain.observe": observe,
+        "Pipeline.observe": observe,
         "Bank.update": bank,
-        "Bank.run": lambda f, **channel: cf.Bank(cf.Chain(f, **channel), 1).run(
+        "Bank.run": lambda f, **channel: cf.Bank(cf.Pipeline(f, **channel), 1).run(
             labels, dt=np.diff(TIMES, prepend=0.0), rows=[0] * 4, confidence=top
         ),
-        "Recording": lambda f, **channel: cf.Chain.of(f, **channel).run(
+        "Recording": lambda f, **channel: cf.Pipeline.of(f, **channel).run(
             cf.rows(time=TIMES, source="net", probs=labels, classes=CLASSES, confidence=top)
         ),
         "pandas": frame(pd.DataFrame),
@@ -129,7 +129,7 @@ def test_a_class_equals_the_row_by_hand(
     given_as_probabilities = np.eye(3)[indices]
     rec = cf.rows(time=TIMES, source="net", probs=given_as_probabilities, classes=CLASSES)
     one_hot = by_hand(FILTERS[kind](), given_as_probabilities.tolist(), channel)
-    assert cf.Chain.of(FILTERS[kind](), channel=channel).run(rec).tobytes() == one_hot
+    assert cf.Pipeline.of(FILTERS[kind](), channel=channel).run(rec).tobytes() == one_hot
 
 
 @pytest.mark.parametrize("make", [*FILTERS.values(), lambda: cf.MeanFilter(CLASSES)])
@@ -171,7 +171,7 @@ def test_labels_stay_labels() -> None:
     for copy in copies:
         assert copy.one_hot.tolist() == hard
         np.testing.assert_array_equal(copy.probs, rec.probs)
-        assert cf.Chain.of(f).run(copy).tobytes() == cf.Chain.of(f).run(rec).tobytes()
+        assert cf.Pipeline.of(f).run(copy).tobytes() == cf.Pipeline.of(f).run(rec).tobytes()
     turned = cf.rows(time=[3, 2, 1, 0], source="a", probs=labels, classes=CLASSES, sort=True)
     assert turned.one_hot.tolist() == hard[::-1]
 

@@ -76,8 +76,8 @@ def pickled() -> list[object]:
     filters = [cf.DirichletFilter(2), cf.StickyFilter(2), cf.EmaFilter(2), cf.HoldFilter(2)]
     states = [f.state for f in filters]
     more = [rec, cf.Channel(np.eye(2) + 1), cf.policy.Adaptive(), cf.policy.Periodic()]
-    chain = cf.Chain(cf.DirichletFilter(2), beta={"weak": 0.1})
-    return [*filters, *states, *more, chain]
+    pipe = cf.Pipeline(cf.DirichletFilter(2), beta={"weak": 0.1})
+    return [*filters, *states, *more, pipe]
 
 
 @pytest.mark.parametrize("value", pickled(), ids=lambda value: type(value).__name__)

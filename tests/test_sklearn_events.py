@@ -108,13 +108,13 @@ def test_a_duration_tunes_the_rule() -> None:
     assert smoothed.event_rule_ == smoothed.filter_.smoother.rule
 
 
-def test_the_rule_of_a_chain_is_used() -> None:
+def test_the_rule_of_a_pipe_is_used() -> None:
     data = Data()
-    chain = cf.Chain(cf.DirichletFilter(CLASSES, half_life=15.0), rule=RULE)
-    model = FilteredClassifier(LogisticRegression(), chain).fit(data.X, data.y)
+    pipe = cf.Pipeline(cf.DirichletFilter(CLASSES, half_life=15.0), rule=RULE)
+    model = FilteredClassifier(LogisticRegression(), pipe).fit(data.X, data.y)
     assert model.event_rule_ is RULE
     other = cf.EventRule(1.0)
-    model = FilteredClassifier(LogisticRegression(), chain, event_rule=other).fit(data.X, data.y)
+    model = FilteredClassifier(LogisticRegression(), pipe, event_rule=other).fit(data.X, data.y)
     assert model.event_rule_ is other
 
 

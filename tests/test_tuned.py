@@ -109,8 +109,8 @@ FILTERED: dict[str, Callable[[Any, cf.Rows, Path], Any]] = {
 }
 ELSEWHERE = {"smooth", "export", "verify", "to_json", "FilteredClassifier"}
 ELSEWHERE |= {"report", "events"}  # tests/report, tests/events
-NOT_A_FILTER = {"tune", "CascadeState", "Chain", "Tuned"}  # a family, a state, and chains
-NOT_A_FILTER |= {"MultiLabelFilter"}  # it is made of filters, not of chains
+NOT_A_FILTER = {"tune", "CascadeState", "Pipeline", "Tuned"}  # a family, a state, and pipelines
+NOT_A_FILTER |= {"MultiLabelFilter"}  # it is made of filters, not of pipelines
 
 
 @pytest.mark.parametrize("name", FILTERED)

@@ -56,7 +56,7 @@ def accuracy(run: Callable[[Rows], Floats], recs: Sequence[Rows]) -> float:
 
 def hold(rec: Rows) -> Floats:
     beta = {name: 1.0 if name == "strong" else 0.5 for name in rec.sources}
-    return cf.Chain(cf.HoldFilter(rec.classes), beta=beta).run(rec)
+    return cf.Pipeline(cf.HoldFilter(rec.classes), beta=beta).run(rec)
 
 
 @lru_cache

@@ -14,7 +14,7 @@ TOPICS = {
         "DirichletFilter DirichletState StickyFilter StickyState "
         "RawFilter MeanFilter EmaFilter VoteFilter HoldFilter Filter MultiLabelFilter Bank smooth"
     ),
-    "Chains": "Chain load Channel beta_from_confusion softmax",
+    "Pipelines": "Pipeline load Channel beta_from_confusion softmax",
     "Data": "Rows rows filter_table smooth_table filter_file read_table write_table",
     "Events": "events EventRule ThresholdRule Event Events label_events read_events write_events",
     "Tuning": "tune Tuned",

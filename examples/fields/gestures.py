@@ -114,7 +114,7 @@ def draw(path: str, part: slice = slice(0, 600)) -> None:
     lanes: dict[str, Any] = {
         "LDA": probs.argmax(axis=1)[part],
         "majority vote": model.run(features)[0][part],
-        "filtered": cf.Chain(f).run(rec).argmax(axis=1)[part],
+        "filtered": cf.Pipeline(f).run(rec).argmax(axis=1)[part],
         "events": cf.Events(e for e in events if e.end <= time[part][-1]),
     }
     figure = cf.plot.timeline(time[part], truth[part], lanes, CLASSES)

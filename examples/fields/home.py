@@ -68,9 +68,9 @@ def occupied(time: np.ndarray, events: cf.Events) -> np.ndarray:
     return np.array([any(start <= t < end for start, end in spans) for t in time])
 
 
-def going_on(rec: cf.Rows, chain: cf.Chain, rule: cf.EventRule) -> np.ndarray:
+def going_on(rec: cf.Rows, pipe: cf.Pipeline, rule: cf.EventRule) -> np.ndarray:
     """Return the rows at which, live, the event that is going on is one of the class."""
-    tracker, states = cf.Tracker(chain, events=rule), []
+    tracker, states = cf.Tracker(pipe, events=rule), []
     for t, source, p in zip(rec.time, rec.source_names, rec.probs, strict=True):
         tracker.update("room", t, source, p)
         event = tracker.current("room")

@@ -137,10 +137,10 @@ def window_scores(detections: pd.DataFrame, step: float, end: float) -> pd.DataF
     return scores
 
 
-def chain(labels: list[str]) -> cf.Chain:
+def pipe(labels: list[str]) -> cf.Pipeline:
     """Return the settings of docs/fields/sounds.md."""
     f = cf.MultiLabelFilter(labels, cf.StickyFilter(2, half_life="15s"))
-    return cf.Chain(f, channel={"default": cf.Channel([[0.99, 0.01], [0.6, 0.4]])})
+    return cf.Pipeline(f, channel={"default": cf.Channel([[0.99, 0.01], [0.6, 0.4]])})
 
 
 def figures(detections: pd.DataFrame, bouts: cf.Events, step: int) -> dict[str, tuple[int, float]]:
@@ -154,7 +154,7 @@ def figures(detections: pd.DataFrame, bouts: cf.Events, step: int) -> dict[str, 
         "3 confirmations": merged(confirmed(listed, 3)),
         "gaps up to 6 s": merged(listed, 6.0),
         "2 confirmations, gaps up to 6 s": merged(confirmed(listed, 2), 6.0),
-        "filtered": cf.Events.from_table(cf.events(scores, chain(labels), rule)),
+        "filtered": cf.Events.from_table(cf.events(scores, pipe(labels), rule)),
     }
     return {
         name: (len(events), cf.metrics.event_scores(bouts, events).f1)
@@ -168,8 +168,8 @@ def draw(path: str) -> None:
     detections = birdnet(sound)
     singers = detections[detections["Common name"].isin(SONGS)]
     scores = window_scores(singers, step=1, end=240)
-    filtered = cf.filter_table(scores, chain(list(SONGS)))
-    events = cf.events(scores, chain(list(SONGS)), cf.EventRule("1s"))
+    filtered = cf.filter_table(scores, pipe(list(SONGS)))
+    events = cf.events(scores, pipe(list(SONGS)), cf.EventRule("1s"))
     time = scores["time"].to_numpy()
     inside = [
         [any(e.start <= t + 0.5 < e.end for e in bouts if e.label == name) for name in SONGS]

@@ -37,17 +37,17 @@ export function load(config) {
   }
   const needless = ["labels", "heads"].find((title) => scores === "probabilities" && content[title] !== undefined);
   if (needless !== undefined) throw new RangeError(`${needless} needs "scores": "independent": several labels at once`);
-  const chain = scores === "independent" ? chainOfHeads(content, headsIn(content, classes)) : chainOf(content, classes);
+  const pipe = scores === "independent" ? pipelineOfHeads(content, headsIn(content, classes)) : pipelineOf(content, classes);
   const { policy, events } = content;
   return {
-    ...chain,
-    policy: policy === undefined ? null : makePolicy(policy, chain.beta),
-    rule: events === undefined ? null : makeRule(events, headsOf(chain.filter)),
+    ...pipe,
+    policy: policy === undefined ? null : makePolicy(policy, pipe.beta),
+    rule: events === undefined ? null : makeRule(events, headsOf(pipe.filter)),
   };
 }
 
 /** The filter, the weights and the channels of settings. */
-function chainOf({ filter: kind, options = {}, prepared, beta, channel }, classes) {
+function pipelineOf({ filter: kind, options = {}, prepared, beta, channel }, classes) {
   if (!Object.hasOwn(KINDS, kind)) {
     throw new RangeError(`filter is ${show(kind)}; it must be one of ${Object.keys(KINDS).join(", ")}`);
   }
@@ -73,13 +73,13 @@ function headsIn({ heads }, classes) {
 }
 
 /** The same of several heads: settings that all share, or a section for each. */
-function chainOfHeads(content, heads) {
+function pipelineOfHeads(content, heads) {
   const { names, sizes } = heads;
   const classesOf = (h) => Array.from({ length: sizes[h] }, (_, k) => k);
   const sections = content.labels ?? {};
   const given = Object.keys(sections);
   if (given.length === 0 && sizes.every((size) => size === sizes[0])) {
-    const { filter, ...sources } = chainOf(content, classesOf(0));
+    const { filter, ...sources } = pipelineOf(content, classesOf(0));
     return { filter: new MultiLabelFilter(heads, filter), ...sources };
   }
   if (given.length !== names.length || names.some((name) => !given.includes(name))) {
@@ -87,7 +87,7 @@ function chainOfHeads(content, heads) {
   }
   const parts = names.map((name, h) => {
     if (isSection(sections[name]) && Object.keys(sections[name]).every((key) => OF_A_HEAD.includes(key))) {
-      return within(`labels.${name}`, () => chainOf(sections[name], classesOf(h)));
+      return within(`labels.${name}`, () => pipelineOf(sections[name], classesOf(h)));
     }
     throw new RangeError(`labels.${name} may have ${OF_A_HEAD.join(", ")}`);
   });

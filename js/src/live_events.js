@@ -5,11 +5,11 @@ import { headsOf } from "./heads.js";
 
 const REMEDY = 'give one: events: new EventRule({ changeCost: "30s" })';
 
-/** The rule that a tracker decides events by, of its option `events` and the rule of its chain; or null. */
-export function ruleOf(events, chain) {
+/** The rule that a tracker decides events by, of its option `events` and the rule of its pipe; or null. */
+export function ruleOf(events, pipe) {
   if (events === undefined || events === null || events === false) return null;
-  if (events === true && !chain.rule) throw new RangeError(`events is true, but the chain has no rule; ${REMEDY}`);
-  const rule = events === true ? chain.rule : events;
+  if (events === true && !pipe.rule) throw new RangeError(`events is true, but the pipe has no rule; ${REMEDY}`);
+  const rule = events === true ? pipe.rule : events;
   if (!(rule instanceof EventRule)) throw new TypeError(`events is ${show(events)}; it must be an EventRule, or true or false`);
   return rule;
 }

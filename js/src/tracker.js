@@ -23,12 +23,12 @@ export class Tracker {
   /** `filter` is a filter, or what `load` returns: then weights, channels, policy and rule come with it. */
   constructor(filter, options = {}) {
     checkOptions("Tracker", options, OPTIONS);
-    const chain = filter?.filter === undefined ? { filter } : filter;
-    const named = typeof chain.beta === "number" || Object.keys(chain.beta ?? {}).length > 0;
-    const weights = named ? chain.beta : 1;
-    const { beta = weights, channel = chain.channel ?? {}, policy = chain.policy ?? null } = options;
-    const rule = ruleOf(options.events, chain);
-    this.#filter = chain.filter.copy();
+    const pipe = filter?.filter === undefined ? { filter } : filter;
+    const named = typeof pipe.beta === "number" || Object.keys(pipe.beta ?? {}).length > 0;
+    const weights = named ? pipe.beta : 1;
+    const { beta = weights, channel = pipe.channel ?? {}, policy = pipe.policy ?? null } = options;
+    const rule = ruleOf(options.events, pipe);
+    this.#filter = pipe.filter.copy();
     this.#live = rule === null ? null : new LiveEvents(rule, this.#filter);
     this.#table = new StreamTable(options, (stream, { events }) => this.#live?.end(stream, events));
     this.#filter.reset();

@@ -42,8 +42,8 @@ from .inputs import write_table as write_table
 from .live import Cascade as Cascade
 from .live import CascadeState as CascadeState
 from .live import Step as Step
-from .pipeline import Chain as Chain
 from .pipeline import Channel as Channel
+from .pipeline import Pipeline as Pipeline
 from .pipeline import beta_from_confusion as beta_from_confusion
 from .pipeline import load as load
 from .pipeline import smooth as smooth
@@ -57,7 +57,6 @@ __all__ = [
     "Bank",
     "Cascade",
     "CascadeState",
-    "Chain",
     "Channel",
     "Comparison",
     "DirichletFilter",
@@ -70,6 +69,7 @@ __all__ = [
     "HoldFilter",
     "MeanFilter",
     "MultiLabelFilter",
+    "Pipeline",
     "RawFilter",
     "RowError",
     "Rows",

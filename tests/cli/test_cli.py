@@ -58,7 +58,7 @@ def test_filter_with_a_file_of_settings(run: Run) -> None:
     rec = day()
     cf.write_table(rec.to_table(), "day.csv")
     f = cf.DirichletFilter(rec.classes[::-1], half_life=30.0, estimate="mean")
-    cf.Chain(f, beta={"weak": 0.3, "strong": 1.0}).save("walk.toml")
+    cf.Pipeline(f, beta={"weak": 0.3, "strong": 1.0}).save("walk.toml")
     assert run("filter", "day.csv", "-o", "out.csv", "--config", "walk.toml", "--quiet") == (
         0,
         "",
@@ -67,13 +67,13 @@ def test_filter_with_a_file_of_settings(run: Run) -> None:
     names = [f"f_{name}" for name in rec.classes]
     result = cf.read_table("out.csv").select(names).to_numpy()
     np.testing.assert_array_equal(
-        result, cf.Chain.of(f, beta={"weak": 0.3, "strong": 1.0}).run(rec)
+        result, cf.Pipeline.of(f, beta={"weak": 0.3, "strong": 1.0}).run(rec)
     )
     # an option counts more than the file
     run("filter", "day.csv", "-o", "out.csv", "--config", "walk.toml", "--beta", "weak=0.05")
     result = cf.read_table("out.csv").select(names).to_numpy()
     np.testing.assert_array_equal(
-        result, cf.Chain.of(f, beta={"weak": 0.05, "strong": 1.0}).run(rec)
+        result, cf.Pipeline.of(f, beta={"weak": 0.05, "strong": 1.0}).run(rec)
     )
 
 
@@ -93,7 +93,7 @@ def test_durations(run: Run, text: str, half_life: float) -> None:
     rec = day(0.02)
     cf.write_table(rec.to_table(), "day.csv")
     assert run("filter", "day.csv", "-o", "out.csv", "--half-life", text)[0] == 0
-    want = cf.Chain.of(cf.DirichletFilter(rec.classes, half_life=half_life)).run(rec)
+    want = cf.Pipeline.of(cf.DirichletFilter(rec.classes, half_life=half_life)).run(rec)
     result = cf.read_table("out.csv").select([f"f_{name}" for name in rec.classes]).to_numpy()
     np.testing.assert_array_equal(result, want)
 
@@ -202,7 +202,7 @@ def test_stream(tmp_path: Path) -> None:
     assert done.returncode == 3
     assert done.stderr.startswith("line 4: ")
     f = cf.DirichletFilter(rec.classes, half_life=60.0)
-    want = cf.Chain.of(f, beta=BETA).run(rec)
+    want = cf.Pipeline.of(f, beta=BETA).run(rec)
     results = [json.loads(line) for line in done.stdout.splitlines()]
     got = [[result[f"f_{name}"] for name in rec.classes] for result in results]
     np.testing.assert_array_equal(got, want)

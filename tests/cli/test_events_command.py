@@ -59,15 +59,15 @@ def test_the_times_are_those_of_the_rows(run: Run) -> None:
 @pytest.mark.parametrize("smooth", [[], ["--smooth"]])
 def test_a_file_of_settings_and_options_over_it(run: Run, smooth: list[str]) -> None:
     df = write_day(source=["weak", "strong"] * 5)
-    chain = cf.Chain(HALF_LIFE, beta={"weak": 0.3, "strong": 1.0}, rule=cf.EventRule("25s"))
-    chain.save("walk.toml")
+    pipe = cf.Pipeline(HALF_LIFE, beta={"weak": 0.3, "strong": 1.0}, rule=cf.EventRule("25s"))
+    pipe.save("walk.toml")
     how: Any = {"smooth": bool(smooth)}
     arguments = ["events", "day.csv", "-o", "day.csv.json", "--config", "walk.toml", "--quiet"]
     assert run(*arguments, *smooth)[0] == 0
-    same(cf.events(df, chain, **how), "day.csv.json")
+    same(cf.events(df, pipe, **how), "day.csv.json")
     assert run(*arguments, *smooth, "--shift", "5s", "--bias", "walk=0.1")[0] == 0
     both = cf.EventRule("25s", shift=5.0, bias={"walk": 0.1})
-    same(cf.events(df, chain, both, **how), "day.csv.json")
+    same(cf.events(df, pipe, both, **how), "day.csv.json")
     Path("hand.toml").write_text(
         'classes = ["sit", "walk"]\nfilter = "dirichlet"\n[options]\nhalf_life = 20.0\n'
         '[events]\nchange_cost = "15s"\nmin_duration = {walk = "10s"}\n'
@@ -170,7 +170,7 @@ def test_files_that_do_not_fit(run: Run) -> None:
     err = rejected(run, "events", "back.csv", "-o", "out.csv", *cost)
     assert "back.csv" in err
     assert "--sort" in err
-    cf.Chain(HALF_LIFE, rule=cf.EventRule(5.0)).save("walk.toml")
+    cf.Pipeline(HALF_LIFE, rule=cf.EventRule(5.0)).save("walk.toml")
     write_day("other.csv", p_run=[0.0] * 10)
     assert run("events", "other.csv", "-o", "out.csv", "--config", "walk.toml")[0] == 0
     assert rejected(run, "events", "missing.csv", "-o", "x.csv", *cost)

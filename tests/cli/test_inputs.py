@@ -47,7 +47,7 @@ def test_filter_labels(run: Run) -> None:
     assert classes_of("out.csv") == ["walk", "sit", "sit"]
     assert cf.read_table("out.csv").columns[2:] == ["f_sit", "f_walk", "class"]
     f = cf.DirichletFilter(["walk", "run", "sit"], half_life=60.0)
-    cf.Chain(f).save("walk.toml")
+    cf.Pipeline(f).save("walk.toml")
     assert run("filter", "day.csv", "-o", "out.csv", "--config", "walk.toml")[0] == 0
     assert cf.read_table("out.csv").columns[2:] == ["f_walk", "f_run", "f_sit", "class"]
 

@@ -64,7 +64,7 @@ def test_each_label_is_filtered_by_itself(kind: str, lag: int | None, run: Run) 
 def test_a_config_of_labels_needs_no_scores(run: Run) -> None:
     df, two = table(), cf.StickyFilter(2, half_life=10.0)
     cf.write_table(df.select("time", "stream", "p_wren", "p_robin"), "in.csv")
-    cf.Chain(cf.MultiLabelFilter(LABELS, two)).save("birds.toml")
+    cf.Pipeline(cf.MultiLabelFilter(LABELS, two)).save("birds.toml")
     for scores in ([], ["--scores", "independent"]):
         code, _, err = run("filter", "in.csv", "-o", "out.csv", "--config", "birds.toml", *scores)
         assert code == 0, err
@@ -75,7 +75,7 @@ def test_a_config_of_labels_needs_no_scores(run: Run) -> None:
 
 def test_percentages_and_logits_of_each_label(run: Run) -> None:
     df = table()
-    cf.Chain(cf.MultiLabelFilter(LABELS, cf.StickyFilter(2, half_life=10.0))).save("birds.toml")
+    cf.Pipeline(cf.MultiLabelFilter(LABELS, cf.StickyFilter(2, half_life=10.0))).save("birds.toml")
     p = pl.col("p_robin", "p_wren")
     for scores, numbers in (("percent", p * 100), ("logits", (p / (1 - p)).log())):
         cf.write_table(df.with_columns(numbers), "in.csv")
@@ -103,7 +103,7 @@ def test_lines_as_they_come(tmp_path: Path) -> None:
     """The command reads lines with a file of several labels, or with the option alone."""
     cf.write_table(table().drop("stream"), tmp_path / "in.ndjson")
     f = cf.MultiLabelFilter(LABELS, cf.DirichletFilter(2, half_life=10.0))
-    cf.Chain(f).save(tmp_path / "birds.toml")
+    cf.Pipeline(f).save(tmp_path / "birds.toml")
     expected = cf.filter_table(cf.read_table(tmp_path / "in.ndjson"), f)
     given = (tmp_path / "in.ndjson").read_bytes()
     for how in (["--config", "birds.toml"], ["--scores", "independent", *HALF_LIFE]):
@@ -115,7 +115,7 @@ def test_lines_as_they_come(tmp_path: Path) -> None:
         for label in LABELS:
             assert [row[f"f_{label}"] for row in rows] == expected[f"f_{label}"].to_list()
         assert [",".join(row["labels"]) for row in rows] == expected["labels"].to_list()
-    cf.Chain(cf.MultiLabelFilter(["robin"], cf.DirichletFilter(2, half_life=10.0))).save(
+    cf.Pipeline(cf.MultiLabelFilter(["robin"], cf.DirichletFilter(2, half_life=10.0))).save(
         tmp_path / "one.toml"
     )
     done = subprocess.run(

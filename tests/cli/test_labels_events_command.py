@@ -44,7 +44,7 @@ def same(found: Any, written: str) -> None:
 @pytest.mark.parametrize("suffix", FORMATS)
 def test_a_config_of_labels_and_every_format(run: Run, suffix: str) -> None:
     df = write_dawn()
-    cf.Chain(cf.MultiLabelFilter(LABELS, TWO)).save("birds.toml")
+    cf.Pipeline(cf.MultiLabelFilter(LABELS, TWO)).save("birds.toml")
     arguments = ["events", "dawn.csv", "-o", f"out.{suffix}", "--config", "birds.toml"]
     code, _, err = run(*arguments, *OPTIONS)
     assert code == 0, err
@@ -54,12 +54,12 @@ def test_a_config_of_labels_and_every_format(run: Run, suffix: str) -> None:
 @pytest.mark.parametrize("smooth", [[], ["--smooth"]])
 def test_the_rule_of_the_file(run: Run, smooth: list[str]) -> None:
     df = write_dawn(stream=["ann", "bob"] * 40)
-    chain = cf.Chain(cf.MultiLabelFilter(LABELS, TWO), rule=RULE)
-    chain.save("birds.toml")
+    pipe = cf.Pipeline(cf.MultiLabelFilter(LABELS, TWO), rule=RULE)
+    pipe.save("birds.toml")
     arguments = ["events", "dawn.csv", "-o", "out.csv", "--config", "birds.toml"]
     for scores in ([], ["--scores", "independent"]):
         assert run(*arguments, *smooth, *scores)[0] == 0
-        same(cf.events(df, chain, smooth=bool(smooth)), "out.csv")
+        same(cf.events(df, pipe, smooth=bool(smooth)), "out.csv")
 
 
 def test_a_file_that_was_filtered_before(run: Run) -> None:

@@ -75,7 +75,7 @@ def test_standard_input_from_a_file_is_not_replaced(
 )
 def test_settings_are_not_replaced(run: Run, option: str, arguments: list[str]) -> None:
     Path("day.csv").write_text(DAY)
-    cf.Chain(cf.DirichletFilter(["walk", "sit"], half_life=60.0)).save("walk.csv")
+    cf.Pipeline(cf.DirichletFilter(["walk", "sit"], half_life=60.0)).save("walk.csv")
     err = rejected(run, *arguments, option, "walk.csv")
     assert err.endswith(f"{option} is 'walk.csv'; it is the input as well: write to another file\n")
 

@@ -122,7 +122,7 @@ def test_other_commands_read_standard_input() -> None:
     ],
 )
 def test_columns_named_as_the_classes(arguments: list[str], classes: list[str], run: Run) -> None:
-    cf.Chain(cf.DirichletFilter(classes)).save("walk.toml")
+    cf.Pipeline(cf.DirichletFilter(classes)).save("walk.toml")
     Path("day.csv").write_text("ts,walk,sit\n0,0.9,0.1\n5,0.4,0.6\n")
     code, _, err = run("filter", "day.csv", "-o", "out.csv", "--columns", "ts=time", *arguments)
     assert code == 0, err

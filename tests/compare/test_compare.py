@@ -102,7 +102,9 @@ def test_the_papers_weights_with_a_half_life(name: str, weak: float) -> None:
         for n in DIRICHLET_HALF_LIVES:
             f = cf.DirichletFilter(fold[0].classes, half_life=5.0 * n, estimate="mean")
             parts = [
-                last_of_each_time(rec, cf.Chain.of(f, beta={"strong": 1.0, "weak": weak}).run(rec))
+                last_of_each_time(
+                    rec, cf.Pipeline.of(f, beta={"strong": 1.0, "weak": weak}).run(rec)
+                )
                 for rec in fold
             ]
             correct[-1].add(sum(int((p.argmax(axis=1) == y).sum()) for y, p, _ in parts))

@@ -45,7 +45,7 @@ def events_of(rule: Any, raw: bool = False) -> dict[int, tuple[Rows, list[cf.Eve
     """Return each stream with its events, under a rule and from the rows of one method."""
     found = {}
     for i, rec in enumerate(some()):
-        P = cf.Chain.of(cf.RawFilter(rec.classes)).run(rec) if raw else smooth_by_hand(rec)
+        P = cf.Pipeline.of(cf.RawFilter(rec.classes)).run(rec) if raw else smooth_by_hand(rec)
         rows = cf.rows(time=rec.time, source="mine", probs=P, classes=rec.classes)
         found[i] = (rec, list(cf.events({i: rows}, rule)))
     return found

@@ -25,12 +25,12 @@ needs_make = pytest.mark.skipif(
 KINDS = [kind for kind in all_configs() if "events" in kind]
 
 
-def chain(rule: cf.EventRule | None, names: tuple[str, ...] = ("a", "b", "c")) -> cf.Chain:
-    return cf.Chain(cf.StickyFilter(names, stay=0.9), rule=rule)
+def pipe(rule: cf.EventRule | None, names: tuple[str, ...] = ("a", "b", "c")) -> cf.Pipeline:
+    return cf.Pipeline(cf.StickyFilter(names, stay=0.9), rule=rule)
 
 
 def settings(rule: cf.EventRule, **options: Any) -> dict[str, Any]:
-    (one,) = firmware_rules(chain(rule), **options)
+    (one,) = firmware_rules(pipe(rule), **options)
     assert one is not None
     return one.numbers
 
@@ -69,7 +69,7 @@ def test_a_duration_is_rounded_with_a_warning() -> None:
 
 def test_memory_is_for_the_rows_of_the_longest_minimum_duration(tmp_path: Path) -> None:
     rule = cf.EventRule(1.0, min_duration={"a": 3, "b": 4.1})
-    export(chain(rule), tmp_path, step="500ms")
+    export(pipe(rule), tmp_path, step="500ms")
     text = (tmp_path / "src/cf_config.h").read_text()
     assert "#define CF_RULE_SLOTS 11\n" in text
     assert "#define CF_RULE_SLOW 2\n" in text
@@ -77,7 +77,7 @@ def test_memory_is_for_the_rows_of_the_longest_minimum_duration(tmp_path: Path) 
 
 @pytest.mark.parametrize("options", [{}, {"step": "1ms"}])
 def test_memory_for_rows_is_bounded(options: Any, tmp_path: Path) -> None:
-    export(chain(cf.EventRule(1.0, min_duration=1800)), tmp_path, **options)
+    export(pipe(cf.EventRule(1.0, min_duration=1800)), tmp_path, **options)
     assert "#define CF_RULE_SLOTS 64\n" in (tmp_path / "src/cf_config.h").read_text()
 
 
@@ -165,7 +165,7 @@ def test_the_memory_is_as_large_as_the_header_says(kind: str, tmp_path: Path) ->
 
 
 def test_the_command_takes_tick_and_step(run: Run, tmp_path: Path) -> None:
-    chain(cf.EventRule(2.0, min_duration=3.0, shift=0.25)).save("x.toml")
+    pipe(cf.EventRule(2.0, min_duration=3.0, shift=0.25)).save("x.toml")
     code, _, err = run("export", "x.toml", "-o", "fw", "--tick", "10s", "--step", "1s")
     assert (code, err.startswith("classfilter: x.toml: min_duration is 3.0; it must be")) == (
         1,

@@ -133,7 +133,7 @@ def test_numbers_come_back_to_the_bit(bits: int) -> None:
 
 
 def test_firmware_has_the_licence_and_the_version(tmp_path: Path) -> None:
-    export(cf.Chain(cf.StickyFilter(2)), tmp_path)
+    export(cf.Pipeline(cf.StickyFilter(2)), tmp_path)
     assert (tmp_path / "LICENSE").read_bytes() == (ROOT / "LICENSE").read_bytes()
     library = json.loads((tmp_path / "library.json").read_text())
     assert (library["version"], library["license"]) == (cf.__version__, "MIT")
@@ -158,7 +158,7 @@ def test_no_two_names_are_alike_in_c(names: list[str]) -> None:
 @pytest.mark.parametrize("names", [["NAMES", "b"], ["A_2", "a", "A"]])
 def test_odd_names_compile(names: list[str], tmp_path: Path) -> None:
     export(
-        cf.Chain(cf.DirichletFilter(names), beta={"A_2": 1.0, "a": 0.5, "A": 0.1}),
+        cf.Pipeline(cf.DirichletFilter(names), beta={"A_2": 1.0, "a": 0.5, "A": 0.1}),
         tmp_path,
     )
     command = ["cc", "-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror", "-fsyntax-only"]
@@ -167,7 +167,7 @@ def test_odd_names_compile(names: list[str], tmp_path: Path) -> None:
 
 def test_names_are_valid_in_c(tmp_path: Path) -> None:
     f = cf.StickyFilter(["a b", "a-b", 'x"\n', "*/"], stay=0.9)
-    header = config_header(cf.Chain(f, beta={"*/": 1.0}), "/* a\n*/.toml")
+    header = config_header(cf.Pipeline(f, beta={"*/": 1.0}), "/* a\n*/.toml")
     assert "enum { CF_CLASS_A_B, CF_CLASS_A_B_1, CF_CLASS_X__, CF_CLASS___ };" in header
     assert r'{"a b", "a-b", "x\042\012", "*/"}' in header
     assert header.splitlines()[0].endswith("from ? a??.toml; do not edit. */")
@@ -224,7 +224,7 @@ def test_only_needed_files_are_written(tmp_path: Path) -> None:
     assert core("events") == sticky | parts("events") | of_events
 
 
-def device_log(config: cf.Chain) -> Any:
+def device_log(config: cf.Pipeline) -> Any:
     """Return the log of a device over some rows."""
     import polars as pl
 
@@ -287,14 +287,14 @@ def test_a_log_of_a_device(kind: str, ending: str, run: Run, tmp_path: Path) -> 
 
 
 def test_the_export_command(run: Run, tmp_path: Path) -> None:
-    cf.Chain.of(cf.StickyFilter(["a", "b"], stay=0.9), beta={"weak": 0.5}).save("x.toml")
+    cf.Pipeline.of(cf.StickyFilter(["a", "b"], stay=0.9), beta={"weak": 0.5}).save("x.toml")
     assert run("export", "x.toml", "-o", "fw") == (
         0,
         "fw: 39 files; make -C fw test compares bits\n",
         "",
     )
     assert "from x.toml; do not edit" in (tmp_path / "fw/src/cf_config.h").read_text()
-    cf.Chain(cf.EmaFilter(["a", "b"])).save("y.toml")
+    cf.Pipeline(cf.EmaFilter(["a", "b"])).save("y.toml")
     code, out, err = run("export", "y.toml", "-o", "fw2")
     assert (code, out) == (1, "")
     assert err.startswith("classfilter: y.toml: filter is EmaFilter; only")

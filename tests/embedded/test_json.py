@@ -22,14 +22,14 @@ def test_the_file_has_the_sections_of_toml(run: Run) -> None:
     channel = {"weak": cf.Channel([[8, 1, 1], [1, 7, 2], [2, 2, 6]], [0.2, 0.5, 0.3])}
     policy = Adaptive(budget=2.0, cost={"weak": 1.0, "strong": 40.0})
     beta = {"weak": 0.1, "strong": 1.0}
-    cf.Chain.of(filter_, beta=beta, channel=channel, policy=policy).save("walk.toml")
+    cf.Pipeline.of(filter_, beta=beta, channel=channel, policy=policy).save("walk.toml")
     assert run("export", "walk.toml", "--json", "-o", "walk.json")[0] == 0
     written = json.loads(Path("walk.json").read_text())
     assert written == tomllib.loads(Path("walk.toml").read_text())
 
 
 def test_periodic_policies_leave_out_what_is_not_set() -> None:
-    text = to_json(cf.Chain(cf.StickyFilter(2), policy=Periodic(seconds=60.0)))
+    text = to_json(cf.Pipeline(cf.StickyFilter(2), policy=Periodic(seconds=60.0)))
     policy = {"kind": "periodic", "seconds": 60.0, "strong": "strong", "weak": "weak"}
     assert json.loads(text)["policy"] == policy
 
@@ -37,7 +37,7 @@ def test_periodic_policies_leave_out_what_is_not_set() -> None:
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_rates_have_the_transitions(dtype: str) -> None:
     filter_ = cf.StickyFilter(3, transitions=CHAIN, interval=2.0, dtype=dtype)
-    prepared = json.loads(to_json(cf.Chain(filter_)))["prepared"]
+    prepared = json.loads(to_json(cf.Pipeline(filter_)))["prepared"]
     series = term = np.eye(3)
     for n in range(1, 30):
         term = term @ np.array(prepared["rates"]) * 2.0 / n

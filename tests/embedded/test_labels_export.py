@@ -112,7 +112,7 @@ def test_a_head_has_its_own_columns_and_rule(tmp_path: Path) -> None:
     """Posture has no events; the one of an activity has its column, and is divided."""
     filters = {name: cf.StickyFilter(len(own or "ab"), stay=0.9) for name, own in HEADS.items()}
     rule = cf.EventRule(3.0, max_duration=40.0, ignore=["posture:up", "posture:down"])
-    export(cf.Chain(cf.MultiLabelFilter(HEADS, filters), rule=rule), tmp_path)
+    export(cf.Pipeline(cf.MultiLabelFilter(HEADS, filters), rule=rule), tmp_path)
     (tmp_path / "heads.c").write_text(OF_HEADS)
     command = [COMPILERS[0], "-std=c99", "-Isrc", "heads.c"]
     subprocess.run([*command, "src/classfilter.c", "-o", "heads"], cwd=tmp_path, check=True)
@@ -120,8 +120,8 @@ def test_a_head_has_its_own_columns_and_rule(tmp_path: Path) -> None:
 
 
 def test_a_head_is_exported_by_itself(tmp_path: Path) -> None:
-    chain = label_configs()["sticky"].head("robin")
-    export(chain, tmp_path)
+    pipe = label_configs()["sticky"].head("robin")
+    export(pipe, tmp_path)
     header = (tmp_path / "src/cf_config.h").read_text()
     assert "enum { CF_CLASS_NOT_ROBIN, CF_CLASS_ROBIN };" in header
     assert "#define CF_HEADS 1\n" in header
@@ -132,8 +132,8 @@ def test_the_log_of_a_device(run: Run, tmp_path: Path) -> None:
 
     labels = ["robin", "wren"]
     f = cf.MultiLabelFilter(labels, cf.StickyFilter(2, half_life=10.0))
-    chain = cf.Chain(f, beta={"mic": {"robin": 0.5, "wren": 1.0}})
-    chain.save("birds.toml")
+    pipe = cf.Pipeline(f, beta={"mic": {"robin": 0.5, "wren": 1.0}})
+    pipe.save("birds.toml")
     rng = np.random.default_rng(0)
     scores = rng.random((50, 2))
     log: dict[str, Any] = {"time": np.arange(50.0), "source": ["mic"] * 50}
@@ -144,10 +144,10 @@ def test_the_log_of_a_device(run: Run, tmp_path: Path) -> None:
         dt = np.append(0.0, np.ones(49))
         log[f"f_{name}"] = lane.run(np.stack([1 - s, s], 1), 0.5 + 0.5 * i, dt)[:, 1].astype(float)
     df = pl.DataFrame(log)
-    assert verify(df, chain).row is None
+    assert verify(df, pipe).row is None
     df.write_csv("log.csv")
     assert run("verify", "log.csv", "--config", "birds.toml")[0] == 0
     off = df.with_columns(pl.col("f_wren") * 1.00001)
-    assert verify(off, chain)[1:3] == (0, "wren")
+    assert verify(off, pipe)[1:3] == (0, "wren")
     assert run("export", "birds.toml", "-o", "fw")[0] == 0
     assert "#define CF_HEADS 2" in (tmp_path / "fw/src/cf_config.h").read_text()

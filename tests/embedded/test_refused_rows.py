@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from classfilter import Chain
+from classfilter import Pipeline
 from classfilter.embedded import export
 from classfilter.embedded.folder import in_float32
 from classfilter.embedded.golden import state_numbers
@@ -23,11 +23,11 @@ KINDS = [
 ]
 
 
-def state_after_a_gap(config: Chain) -> list[int]:
+def state_after_a_gap(config: Pipeline) -> list[int]:
     """Return the bits of Python's state after a row of the last source, and 7 s without one."""
     settings: Any = in_float32(config)
     if not isinstance(settings.beta, dict):
-        settings = Chain.of(settings, beta={"default": settings.beta})
+        settings = Pipeline.of(settings, beta={"default": settings.beta})
     f, width = settings.filter(), len(settings.classes)
     row = np.zeros(width, np.float32)
     for span in settings.heads.spans:

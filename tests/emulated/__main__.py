@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from classfilter import Chain, Channel, DirichletFilter, EventRule, StickyFilter, policy
+from classfilter import Channel, DirichletFilter, EventRule, Pipeline, StickyFilter, policy
 from classfilter.embedded import export
 
 from .board import HERE, M0, M0_COUNTED, M4F, Target, build, flash, missing, run, symbols
@@ -36,7 +36,7 @@ class Case(NamedTuple):
     """A filter to be measured."""
 
     name: str
-    config: Chain
+    config: Pipeline
 
 
 def rates(K: int) -> NDArray[np.float64]:
@@ -49,23 +49,23 @@ def cases(K: int) -> Iterator[Case]:
     dirichlet = DirichletFilter(K, 0.95, estimate="mean")
     sticky = StickyFilter(K, stay=0.98)
     for beta in (1.0, 0.5):
-        yield Case(f"Dirichlet, weight {beta:g}", Chain(dirichlet, beta={"a": beta}))
+        yield Case(f"Dirichlet, weight {beta:g}", Pipeline(dirichlet, beta={"a": beta}))
     loose = DirichletFilter(K, 0.95, estimate="mean", tolerance=0.05)
-    yield Case("Dirichlet, weight 0.5, tolerance 0.05", Chain(loose, beta={"a": 0.5}))
+    yield Case("Dirichlet, weight 0.5, tolerance 0.05", Pipeline(loose, beta={"a": 0.5}))
     for beta in (1.0, 0.5):
-        yield Case(f"Sticky, weight {beta:g}", Chain(sticky, beta={"a": beta}))
+        yield Case(f"Sticky, weight {beta:g}", Pipeline(sticky, beta={"a": beta}))
     moving = StickyFilter(K, transitions=rates(K))
-    yield Case("Sticky, transitions, weight 0.5", Chain(moving, beta={"a": 0.5}))
+    yield Case("Sticky, transitions, weight 0.5", Pipeline(moving, beta={"a": 0.5}))
     channel = Channel(np.eye(K) * 8 + 1)
     yield Case(
-        "Sticky, channel, weight 0.5", Chain(sticky, beta={"a": 0.5}, channel={"a": channel})
+        "Sticky, channel, weight 0.5", Pipeline(sticky, beta={"a": 0.5}, channel={"a": channel})
     )
     tempered = StickyFilter(K, stay=0.98, temperature=1.4)
-    yield Case("Sticky, temperature 1.4, weight 0.5", Chain(tempered, beta={"a": 0.5}))
+    yield Case("Sticky, temperature 1.4, weight 0.5", Pipeline(tempered, beta={"a": 0.5}))
     both, rule = {"a": 0.5, "b": 1.0}, policy.Adaptive(1 / 12, strong="b", weak="a")
     yield Case(
         "Sticky, weights 0.5 and 1, adaptive policy",
-        Chain(sticky, beta=both, policy=rule),
+        Pipeline(sticky, beta=both, policy=rule),
     )
 
 
@@ -85,7 +85,7 @@ def event_cases(K: int) -> Iterator[Case]:
         "min_duration of one class": EventRule(5.0, min_duration={"1": 10.0}),
     }
     for name, rule in rules.items():
-        yield Case(name, Chain(StickyFilter(K, stay=0.98), beta={"a": 0.5}, rule=rule))
+        yield Case(name, Pipeline(StickyFilter(K, stay=0.98), beta={"a": 0.5}, rule=rule))
 
 
 def usual_rows(K: int) -> str:
@@ -116,7 +116,7 @@ class Cost(NamedTuple):
         return int(self.output[name])
 
 
-def measure(config: Chain, target: Target, level: str = "-Os") -> Cost:
+def measure(config: Pipeline, target: Target, level: str = "-Os") -> Cost:
     """Export, check the bits, and measure."""
     K = len(config.classes)
     with tempfile.TemporaryDirectory() as name:
@@ -151,7 +151,7 @@ def limit(target: Target, K: int) -> int:
     """
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        config = Chain(DirichletFilter(K, 0.95, estimate="mean"), beta={"a": 0.5})
+        config = Pipeline(DirichletFilter(K, 0.95, estimate="mean"), beta={"a": 0.5})
         export(config, folder)
         (folder / "rows.h").write_text(usual_rows(K))
         search = folder / "src/core/dirichlet_search.h"
@@ -217,7 +217,7 @@ def table_of_events(target: Target, classes: list[int], level: str = "-Os") -> N
     print("| classes | rule | instructions, mean | most | hardest | flash | state | mJ per day |")
     print("|---|---|---|---|---|---|---|---|")
     for K in classes:
-        plain = measure(Chain(StickyFilter(K, stay=0.98), beta={"a": 0.5}), target, level)
+        plain = measure(Pipeline(StickyFilter(K, stay=0.98), beta={"a": 0.5}), target, level)
         present = 0
         for case in event_cases(K):
             cost = measure(case.config, target, level)

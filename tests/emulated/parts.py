@@ -12,7 +12,7 @@ import tempfile
 from collections import Counter
 from pathlib import Path
 
-from classfilter import Chain, DirichletFilter
+from classfilter import DirichletFilter, Pipeline
 from classfilter.embedded import export
 
 from .__main__ import HARD, ROWS, usual_rows
@@ -25,7 +25,7 @@ def count(beta: float, K: int = 6) -> Counter[str]:
     """Return the instructions of each function, in all rows of the usual stream."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        export(Chain(DirichletFilter(K, 0.95, estimate="mean"), beta={"a": beta}), folder)
+        export(Pipeline(DirichletFilter(K, 0.95, estimate="mean"), beta={"a": beta}), folder)
         rows = usual_rows(K).replace(f"#define HARD {HARD}", "#define HARD 1")
         (folder / "rows.h").write_text(rows)
         program = build(folder, M4F, folder / "cost.elf", [HERE / "cost.c"])

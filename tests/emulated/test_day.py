@@ -22,17 +22,17 @@ pytestmark = pytest.mark.skipif(missing() is not None, reason=missing() or "")
 
 
 @pytest.fixture(scope="module")
-def firmware(tmp_path_factory: pytest.TempPathFactory) -> tuple[cf.Chain, Path]:
+def firmware(tmp_path_factory: pytest.TempPathFactory) -> tuple[cf.Pipeline, Path]:
     """Return the settings, and the folder with the export and the rows."""
     folder = tmp_path_factory.mktemp("day")
     tuned = cf.tune(pl.read_csv(TABLE), reference="strong", event_duration="8min")
     tuned.save(folder / "day.toml")
-    chain = cf.load(folder / "day.toml")
-    export(chain, folder)
+    pipe = cf.load(folder / "day.toml")
+    export(pipe, folder)
     command = [sys.executable, str(DAY / "rows.py"), str(TABLE), "dee"]
     rows = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     (folder / "rows.h").write_text(rows)
-    return chain, folder
+    return pipe, folder
 
 
 def printed(folder: Path, target: Target) -> str:
@@ -51,7 +51,7 @@ def printed(folder: Path, target: Target) -> str:
 
 @pytest.mark.parametrize("target", [M4F, M0], ids=lambda target: target.name)
 def test_the_board_prints_what_the_page_has(
-    firmware: tuple[cf.Chain, Path], target: Target
+    firmware: tuple[cf.Pipeline, Path], target: Target
 ) -> None:
     page = (ROOT / "docs/embedded.md").read_text()
     shown = re.search(r"\$ \./run\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
@@ -63,13 +63,13 @@ def _percent(event: Any) -> int:
     return int(100 * event.probability + 0.5)
 
 
-def test_the_board_reports_the_events_of_python(firmware: tuple[cf.Chain, Path]) -> None:
+def test_the_board_reports_the_events_of_python(firmware: tuple[cf.Pipeline, Path]) -> None:
     """Python has seconds and float64, so the bits differ; the events are the same."""
-    chain, folder = firmware
+    pipe, folder = firmware
     stream = pl.read_csv(TABLE).filter(pl.col("stream") == "dee")
-    tracker = cf.Tracker(chain, events=True)
+    tracker = cf.Tracker(pipe, events=True)
     for row in stream.iter_rows(named=True):
-        probs = [row[f"p_{name}"] for name in chain.classes]
+        probs = [row[f"p_{name}"] for name in pipe.classes]
         tracker.update("dee", row["time"], row["source"], probs)
     tracker.drop(["dee"])
 

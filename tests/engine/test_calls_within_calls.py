@@ -114,5 +114,5 @@ def test_events_are_those_offline_where_a_handler_updates() -> None:
     live = [event for event in tracker.pop_events() if event.stream == "b"]
     _, times, probs = zip(*rows, strict=True)
     offline = cf.rows(time=times, probs=list(probs), classes=["x", "y"])
-    pipeline = cf.Chain(cf.StickyFilter(["x", "y"], half_life=5.0), rule=RULE)
+    pipeline = cf.Pipeline(cf.StickyFilter(["x", "y"], half_life=5.0), rule=RULE)
     assert live == [*cf.events({"b": offline}, pipeline)]

@@ -43,7 +43,7 @@ def tracker(path: Path) -> None:
 def read_tracker(path: Path) -> Any:
     tracker = cf.Tracker.load(path)
     saved = tracker._saved("tracker")
-    content = [saved.names, saved.meta, tracker.chain.settings]
+    content = [saved.names, saved.meta, tracker.pipe.settings]
     return *map(repr, content), *(column.tobytes() for column in saved.columns[:4])
 
 

@@ -40,7 +40,7 @@ def test_estimates_and_events_are_those_of_one_name(seed: int) -> None:
             name = "new", n
         want = plain.update(*row)
         np.testing.assert_array_equal(tracker.update(name, *row[1:]), want)
-        if live.chain.policy is not None:
+        if live.pipe.policy is not None:
             assert tracker.next_source(name, row.time) == plain.next_source(row.stream, row.time)
         if rng.random() < 0.1:
             fetch()
@@ -60,9 +60,9 @@ def test_estimates_and_events_are_those_of_one_name(seed: int) -> None:
 
 def test_rows_that_a_lag_holds_move() -> None:
     live = random_live(3)
-    chain = cf.Chain(cf.StickyFilter(live.chain.classes, half_life=6.0))
+    pipe = cf.Pipeline(cf.StickyFilter(live.pipe.classes, half_life=6.0))
     rule = cf.EventRule(0.5)
-    one, two = (cf.Tracker(chain, events=rule, lag=5) for _ in range(2))
+    one, two = (cf.Tracker(pipe, events=rule, lag=5) for _ in range(2))
     rows = [row for row in live.rows if row.stream == "ann"]
     for n, row in enumerate(rows):
         one.update("ann", row.time, None, row.probs)

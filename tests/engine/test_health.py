@@ -140,8 +140,8 @@ def expected(**changes: Any) -> Expected:
 
 
 def tuned_tracker(**changes: Any) -> cf.Tracker:
-    chain = cf.Chain(FILTERS[2], beta=BETA, expected={"weak": expected(**changes)})
-    return cf.Tracker(chain)
+    pipe = cf.Pipeline(FILTERS[2], beta=BETA, expected={"weak": expected(**changes)})
+    return cf.Tracker(pipe)
 
 
 def cycle(i: int) -> list[float]:
@@ -249,8 +249,8 @@ def test_disagreement_is_reported_and_ends() -> None:
 
 
 def test_never_heard_of_since_tuned() -> None:
-    chain = cf.Chain(FILTERS[0], beta=BETA, expected={"strong": expected(interval=60.0)})
-    tracker = cf.Tracker(chain)
+    pipe = cf.Pipeline(FILTERS[0], beta=BETA, expected={"strong": expected(interval=60.0)})
+    tracker = cf.Tracker(pipe)
     for i in range(500):
         tracker.update("ann", 5.0 * i, "weak", cycle(i))
     (row,) = (row for row in tracker.health() if row.source == "strong")
@@ -263,7 +263,7 @@ def test_what_is_expected_changes_no_bit() -> None:
     plain, judged = cf.Tracker(FILTERS[2], beta=BETA), tuned_tracker()
     feed(plain, rows)
     feed(judged, rows)
-    assert plain.chain.digest == judged.chain.digest
+    assert plain.pipe.digest == judged.pipe.digest
     for stream in plain.streams:
         assert plain.probs(stream).tolist() == judged.probs(stream).tolist()
 
@@ -291,5 +291,5 @@ def test_it_is_a_table() -> None:
 def test_no_false_alarm_in_two_hundred_hours(preset: str, own_past: bool) -> None:
     days = [cf.simulate(preset, hours=25.0, seed=seed).rows() for seed in range(12)]
     tuned = cf.tune(days[:4], reference="strong")
-    chain = cf.Chain.of(tuned, expected={}) if own_past else tuned
-    assert episodes(chain, days[4:])[1] == []
+    pipe = cf.Pipeline.of(tuned, expected={}) if own_past else tuned
+    assert episodes(pipe, days[4:])[1] == []

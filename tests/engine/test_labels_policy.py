@@ -21,7 +21,7 @@ def test_the_least_certain_label_decides() -> None:
     doubtful = np.random.default_rng(1).uniform(0.2, 0.8, 150)
     rows = np.stack([np.full(150, 0.999), doubtful], axis=1)
     tracker, called = tracker_of(["robin", "wren"], cf.policy.Adaptive(budget=0.3)), []
-    alone = cf.Tracker(tracker.chain.head("wren"))
+    alone = cf.Tracker(tracker.pipe.head("wren"))
     for i, row in enumerate(rows):
         called.append(tracker.next_source("ann", float(i)))
         assert called[i] == alone.next_source("ann", float(i))

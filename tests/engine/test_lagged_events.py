@@ -29,7 +29,7 @@ TWO = np.array([[0.9, 0.1], [0.3, 0.7]])
 
 
 class Case(NamedTuple):
-    chain: cf.Chain
+    pipe: cf.Pipeline
     table: pl.DataFrame
     probs: Floats
 
@@ -82,7 +82,7 @@ def case(seed: int, layout: str, dtype: str) -> Case:
     }
     columns |= {f"p_{name}": probs[:, k] for k, name in enumerate(f.classes)}
     rule = cf.EventRule(float(rng.choice([0.0, 0.3, 5.0])))
-    return Case(cf.Chain(f, beta=beta, channel=channel, rule=rule), pl.DataFrame(columns), probs)
+    return Case(cf.Pipeline(f, beta=beta, channel=channel, rule=rule), pl.DataFrame(columns), probs)
 
 
 def as_rows(events: Any) -> list[Any]:
@@ -103,10 +103,10 @@ def test_live_events_with_a_lag_are_those_of_the_table(
 
     Weights are small, so that events span predictions of 0, which a filter takes as its floor.
     """
-    chain, table, probs = case(seed, layout, dtype)
-    wanted = as_rows(cf.Events.from_table(cf.events(table, chain, smooth=True, lag=lag)))
+    pipe, table, probs = case(seed, layout, dtype)
+    wanted = as_rows(cf.Events.from_table(cf.events(table, pipe, smooth=True, lag=lag)))
     for at_once in (1, 3):
-        tracker, found = cf.Tracker(chain, events=True, lag=lag), list[Any]()
+        tracker, found = cf.Tracker(pipe, events=True, lag=lag), list[Any]()
         for i in range(0, len(table), at_once):
             part = table[i : i + at_once]
             if i <= restart < i + at_once:
@@ -125,13 +125,13 @@ def test_live_events_with_a_lag_are_those_of_the_table(
 def test_a_score_of_0_in_single_precision() -> None:
     """The floor that takes its place has the same bits, live and in the table."""
     f = cf.MultiLabelFilter(["a", "b"], cf.StickyFilter(2, half_life=3.0, dtype="float32"))
-    chain = cf.Chain(f, beta={"w": 0.25, "s": 1.0}, rule=cf.EventRule(0.3))
+    pipe = cf.Pipeline(f, beta={"w": 0.25, "s": 1.0}, rule=cf.EventRule(0.3))
     rows = [(1.0, "w", [0.7, 0.3]), (2.0, "w", [0.7, 0.0]), (3.0, "s", [0.9, 1.0])]
     table = {"time": [1.0, 2.0, 3.0], "source": ["w", "w", "s"]}
     table |= {"stream": ["x"] * 3, "p_a": [0.7, 0.7, 0.9], "p_b": [0.3, 0.0, 1.0]}
-    tracker = cf.Tracker(chain, events=True, lag=2)
+    tracker = cf.Tracker(pipe, events=True, lag=2)
     for time, source, scores in rows:
         tracker.update("x", time, source, scores)
     tracker.drop(["x"])
-    wanted = cf.Events.from_table(cf.events(pl.DataFrame(table), chain, smooth=True, lag=2))
+    wanted = cf.Events.from_table(cf.events(pl.DataFrame(table), pipe, smooth=True, lag=2))
     assert as_rows(tracker.pop_events()) == as_rows(wanted)

@@ -93,9 +93,9 @@ def test_any_chunking_saved_and_loaded_gives_the_same_events(
             tracker.save(path)
             tracker = cf.Tracker.load(path)
             assert [tracker.current(name) for name in tracker.streams] == now
-            assert (tracker.lag, tracker.chain.settings) == (
+            assert (tracker.lag, tracker.pipe.settings) == (
                 live.lag,
-                live.tracker().chain.settings,
+                live.tracker().pipe.settings,
             )
     same(live, ended(tracker, found), expected(live, calls))
 
@@ -139,9 +139,9 @@ def test_a_current_event_is_there() -> None:
 def test_with_a_lag_the_current_event_is_that_of_the_rows_smoothed_so_far(seed: int) -> None:
     """A plain rule that gets the lagged rows themselves is at the same event."""
     live = random_lagged(seed)
-    chain, lag = live.chain.smoother, live.lag
+    pipe, lag = live.pipe.smoother, live.lag
     assert lag is not None
-    core = chain.rule.compiled(chain.heads, chain.filter().dtype)  # type: ignore[union-attr]
+    core = pipe.rule.compiled(pipe.heads, pipe.filter().dtype)  # type: ignore[union-attr]
     tracker = live.tracker()
     seen: dict[Any, list[Row]] = {}
     for row in live.rows:
@@ -149,7 +149,7 @@ def test_with_a_lag_the_current_event_is_that_of_the_rows_smoothed_so_far(seed: 
         rows = seen.setdefault(row.stream, [])
         rows.append(row)
         _, time, source, probs = zip(*rows, strict=True)
-        smoothed = cf.Chain.of(chain).smooth(
+        smoothed = cf.Pipeline.of(pipe).smooth(
             cf.rows(time=time, source=source, probs=list(probs), classes=CLASSES), lag=lag
         )
         count = len(rows) - lag if len(rows) > lag + 1 else 0
@@ -165,16 +165,16 @@ def test_with_a_lag_the_current_event_is_that_of_the_rows_smoothed_so_far(seed: 
 def test_what_each_row_confirms_and_leaves_open_is_what_each_label_has(seed: int) -> None:
     """As trackers of the lanes have it; the probability of off may round in another way there."""
     live = random_labels(seed, 25)
-    rule = live.chain.rule
+    rule = live.pipe.rule
     assert rule is not None
     labels = [name for name in LABELS if name not in rule.ignore]
-    lanes = [cf.Tracker(live.chain.head(name), events=True) for name in labels]
+    lanes = [cf.Tracker(live.pipe.head(name), events=True) for name in labels]
     tracker = live.tracker()
     for row in live.rows:
         tracker.update(*row)
         alone, confirmed = [], []
         for name, lane in zip(labels, lanes, strict=True):
-            s = np.asarray(row.probs[LABELS.index(name)], lane.chain.filter().probs.dtype)
+            s = np.asarray(row.probs[LABELS.index(name)], lane.pipe.filter().probs.dtype)
             lane.update(*row[:3], np.stack([1 - s, s]))
             alone.append(lane.current(row.stream))
             confirmed += lane.pop_events()
@@ -198,7 +198,7 @@ def known(tracker: cf.Tracker) -> Any:
 
 
 def invalid(live: Live) -> list[tuple[Any, ...]]:
-    K = len(live.chain.classes)
+    K = len(live.pipe.classes)
     rows: list[tuple[Any, ...]] = [
         ("ann", -100.0, "weak", [1 / K] * K),
         ("ann", math.nan, "weak", [1 / K] * K),
@@ -272,13 +272,13 @@ def test_an_event_of_many_pieces_is_an_event(kind: str, f: Any, lag: int | None,
         ends[event.label] = event.end
 
 
-def test_the_rule_of_a_chain_is_used_only_if_asked_for() -> None:
-    chain = cf.Chain(cf.DirichletFilter(CLASSES)).with_rule(cf.EventRule(1.0))
-    assert cf.Tracker(chain).chain.rule is None
-    assert cf.Tracker(chain, events=True).chain.rule == cf.EventRule(1.0)
-    other = cf.Tracker(chain, events=cf.EventRule(2.0))
-    assert other.chain.rule == cf.EventRule(2.0)
-    assert len({cf.Tracker(chain).chain.digest, chain.digest, other.chain.digest}) == 3
+def test_the_rule_of_a_pipe_is_used_only_if_asked_for() -> None:
+    pipe = cf.Pipeline(cf.DirichletFilter(CLASSES)).with_rule(cf.EventRule(1.0))
+    assert cf.Tracker(pipe).pipe.rule is None
+    assert cf.Tracker(pipe, events=True).pipe.rule == cf.EventRule(1.0)
+    other = cf.Tracker(pipe, events=cf.EventRule(2.0))
+    assert other.pipe.rule == cf.EventRule(2.0)
+    assert len({cf.Tracker(pipe).pipe.digest, pipe.digest, other.pipe.digest}) == 3
 
 
 def test_a_lag_that_does_not_fit_is_refused() -> None:
@@ -293,9 +293,9 @@ def test_a_lag_that_does_not_fit_is_refused() -> None:
         cf.Tracker(sticky, events=rule, lag=1.5)  # type: ignore[arg-type]
     with rejected("events"):
         cf.Tracker(sticky, events=True, lag=2)
-    both = cf.Chain(sticky, rule=rule).with_rule(rule, smoothed=cf.EventRule(9.0))
-    assert cf.Tracker(both, events=True, lag=3).chain.rule == cf.EventRule(9.0)
-    assert cf.Tracker(both, events=True).chain.rule == rule
+    both = cf.Pipeline(sticky, rule=rule).with_rule(rule, smoothed=cf.EventRule(9.0))
+    assert cf.Tracker(both, events=True, lag=3).pipe.rule == cf.EventRule(9.0)
+    assert cf.Tracker(both, events=True).pipe.rule == rule
 
 
 def test_of_a_stream_that_is_not_there() -> None:
@@ -307,8 +307,8 @@ def test_of_a_stream_that_is_not_there() -> None:
 
 def waiting(path: Path, lag: int | None) -> None:
     """Save a tracker with events to be fetched, of streams that are over and of others."""
-    chain = cf.Chain(cf.DirichletFilter(CLASSES)).with_rule(cf.EventRule(0.5, min_duration=2.0))
-    live = random_live(3)._replace(chain=chain, lag=lag)
+    pipe = cf.Pipeline(cf.DirichletFilter(CLASSES)).with_rule(cf.EventRule(0.5, min_duration=2.0))
+    live = random_live(3)._replace(pipe=pipe, lag=lag)
     tracker = live.tracker()
     for row in live.rows:
         tracker.update(*row)

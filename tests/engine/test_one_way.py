@@ -51,7 +51,9 @@ def random_heads(seed: int, rows: int, **limits: Any) -> Live:
     probs[rng.random(rows) < 0.2, :3] = np.nan
     probs[rng.random(rows) < 0.2, 3] = np.nan
     taken = zip(live.rows, probs.tolist(), strict=True)
-    return Live(cf.Chain(f, beta=BETA, rule=rule), [r._replace(probs=p) for r, p in taken], limits)
+    return Live(
+        cf.Pipeline(f, beta=BETA, rule=rule), [r._replace(probs=p) for r, p in taken], limits
+    )
 
 
 class Case(NamedTuple):
@@ -82,7 +84,7 @@ class Case(NamedTuple):
 
     @property
     def names(self) -> tuple[str, ...]:
-        return tuple(map(str, self.live.chain.heads.shown))
+        return tuple(map(str, self.live.pipe.heads.shown))
 
 
 @st.composite
@@ -121,23 +123,23 @@ def sorted_events(events: Any) -> Events:
 
 
 def numbers(table: Any, case: Case) -> bytes:
-    dtype = case.live.chain.filter().probs.dtype
+    dtype = case.live.pipe.filter().probs.dtype
     columns = [np.asarray(table[f"f_{name}"], np.float64) for name in case.names]
     return np.column_stack(columns).astype(dtype).tobytes()
 
 
 def by_table(case: Case) -> tuple[bytes, Events]:
     """Return the estimates, and the events, of one table: each part of a stream is one there."""
-    chain, lag = case.live.chain, case.live.lag
+    pipe, lag = case.live.pipe, case.live.lag
     how: dict[str, Any] = {} if lag is None else {"smooth": True, "lag": lag}
-    scores = "probabilities" if chain.heads.is_exclusive else "independent"
-    classes: Any = HEADS if "robin" in chain.heads.names[1:] else chain.classes
+    scores = "probabilities" if pipe.heads.is_exclusive else "independent"
+    classes: Any = HEADS if "robin" in pipe.heads.names[1:] else pipe.classes
     rows = cf.rows(
         time=case.time, stream=case.parts, source=case.column("source"),
         probs=case.column("probs"), classes=classes, scores=scores,
     )  # fmt: skip
-    estimates = numbers(cf.filter_table(case.frame(), chain), case)
-    return estimates, sorted_events(cf.events(rows, chain, **how))
+    estimates = numbers(cf.filter_table(case.frame(), pipe), case)
+    return estimates, sorted_events(cf.events(rows, pipe, **how))
 
 
 def by_update(case: Case, folder: Path) -> tuple[bytes, Events]:
@@ -167,26 +169,26 @@ def by_update_many(case: Case, folder: Path) -> tuple[bytes, Events]:
 
 def by_file(case: Case, folder: Path) -> tuple[bytes, None]:
     """Filter a file; smoothed, it has the bits of the table, too."""
-    chain, lag, path, out = (
-        case.live.chain,
+    pipe, lag, path, out = (
+        case.live.pipe,
         case.live.lag,
         folder / "a.parquet",
         folder / "b.parquet",
     )
     case.frame().write_parquet(path, row_group_size=7)
     if lag is not None:
-        cf.filter_file(path, folder / "c.parquet", chain, lag=lag)
-        smooth = cf.smooth_table(case.frame(), chain, lag=lag)
+        cf.filter_file(path, folder / "c.parquet", pipe, lag=lag)
+        smooth = cf.smooth_table(case.frame(), pipe, lag=lag)
         assert numbers(pl.read_parquet(folder / "c.parquet"), case) == numbers(smooth, case)
-    cf.filter_file(path, out, chain)
+    cf.filter_file(path, out, pipe)
     return numbers(pl.read_parquet(out), case), None
 
 
 def by_lines(case: Case, folder: Path) -> tuple[bytes, Events]:
     """Give the lines of each chunk to another process of ``stream --events``, with one state."""
-    chain, state, file = case.live.chain, folder / "state", folder / "events"
-    if chain.rule is None:
-        chain = chain.with_rule(chain.smoother.rule)
+    pipe, state, file = case.live.pipe, folder / "state", folder / "events"
+    if pipe.rule is None:
+        pipe = pipe.with_rule(pipe.smoother.rule)
     out: list[dict[str, Any]] = []
     lines = case.frame().with_columns(
         stream=pl.Series(case.column("stream")), time=pl.Series([float(t) for t in case.time])
@@ -196,9 +198,9 @@ def by_lines(case: Case, folder: Path) -> tuple[bytes, Events]:
             source.write(lines[chunk].with_row_index("n", chunk.start).write_ndjson().encode())
             source.seek(0)
             serve(
-                lambda names: chain, source=source.fileno(), sink=sink.fileno(), state=state,
+                lambda names: pipe, source=source.fileno(), sink=sink.fileno(), state=state,
                 errors=io.StringIO(), events=file, lag=case.live.lag, line_number="n",
-                classes=chain.heads, **case.live.limits,
+                classes=pipe.heads, **case.live.limits,
             )  # fmt: skip
             sink.seek(0)
             out += map(json.loads, sink)
@@ -206,7 +208,7 @@ def by_lines(case: Case, folder: Path) -> tuple[bytes, Events]:
     told = [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
     found = [cf.Event(*(line[key] for key in keys)) for line in told]
     if state.exists():
-        tracker = resume(lambda _: chain, state, lag=case.live.lag, **case.live.limits).tracker
+        tracker = resume(lambda _: pipe, state, lag=case.live.lag, **case.live.limits).tracker
         tracker.drop(tracker.streams)
         found += tracker.pop_events()
     table = {f"f_{name}": [line[f"f_{name}"] for line in out] for name in case.names}

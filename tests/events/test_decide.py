@@ -287,13 +287,13 @@ def test_arrays_of_dates() -> None:
 # --- rules ----------------------------------------------------------------------------------
 
 
-def test_the_rule_of_a_chain_counts_unless_another_is_given() -> None:
+def test_the_rule_of_a_pipe_counts_unless_another_is_given() -> None:
     df = pl.DataFrame(cells_of())
-    chain = cf.Chain(STICKY, rule=RULE)
-    assert cf.events(df, chain).equals(cf.events(df, STICKY, RULE))
-    other = cf.events(df, chain, cf.EventRule(50.0))
+    pipe = cf.Pipeline(STICKY, rule=RULE)
+    assert cf.events(df, pipe).equals(cf.events(df, STICKY, RULE))
+    other = cf.events(df, pipe, cf.EventRule(50.0))
     assert other.equals(cf.events(df, STICKY, cf.EventRule(50.0)))
-    assert len(other) == 1 < len(cf.events(df, chain))
+    assert len(other) == 1 < len(cf.events(df, pipe))
 
 
 def test_a_table_with_times_that_go_back_or_without_predictions() -> None:

@@ -82,13 +82,13 @@ def table(kind: Any, rng: np.random.Generator) -> Any:
 def test_tables_have_the_events_of_their_recordings(kind: Any, smooth: bool) -> None:
     rng = np.random.default_rng(5)
     df, recs = table(kind, rng)
-    chain = cf.Chain(cf.MultiLabelFilter(LABELS, FILTERS["sticky"]()), beta=BETA)
+    pipe = cf.Pipeline(cf.MultiLabelFilter(LABELS, FILTERS["sticky"]()), beta=BETA)
     rule = cf.EventRule(1.0, merge_gap=2.0)
-    wanted = cf.events(recs, chain, rule, smooth=smooth)
+    wanted = cf.events(recs, pipe, rule, smooth=smooth)
     assert len({e.label for e in wanted}) == 3
-    assert cf.Events.from_table(cf.events(df, chain, rule, smooth=smooth)) == wanted
+    assert cf.Events.from_table(cf.events(df, pipe, rule, smooth=smooth)) == wanted
     filter_table = cf.smooth_table if smooth else cf.filter_table
-    filtered = filter_table(cf.rows(df, scores="independent"), chain)
+    filtered = filter_table(cf.rows(df, scores="independent"), pipe)
     assert cf.Events.from_table(cf.events(filtered, rule)) == wanted
     without = filtered.drop(columns="labels") if kind is pd.DataFrame else filtered.drop("labels")
     again = cf.events(cf.rows(without, scores="independent"), rule)

@@ -37,8 +37,8 @@ def free_port() -> int:
 def test_no_row_is_lost_or_counts_twice(stop: signal.Signals, tmp_path: Path) -> None:
     """However it is stopped: rows that come meanwhile wait in the broker, with its QoS of 1."""
     port, classes = str(free_port()), ["out", "in"]
-    chain = cf.Chain(cf.StickyFilter(classes, half_life=30.0)).with_rule(cf.EventRule(10.0))
-    chain.save(tmp_path / "home.toml")
+    pipe = cf.Pipeline(cf.StickyFilter(classes, half_life=30.0)).with_rule(cf.EventRule(10.0))
+    pipe.save(tmp_path / "home.toml")
     (tmp_path / "broker.conf").write_text(f"listener {port} 127.0.0.1\nallow_anonymous true\n")
     rng = np.random.default_rng(0)
     at_home = np.repeat([0, 1, 0, 1, 0], 40)
@@ -85,7 +85,7 @@ def test_no_row_is_lost_or_counts_twice(stop: signal.Signals, tmp_path: Path) ->
         broker.terminate()
         broker.wait()
     tracker = cf.Tracker.load(tmp_path / "mqtt.npz")
-    alone = cf.Tracker(chain, events=True)
+    alone = cf.Tracker(pipe, events=True)
     for row in rows:
         alone.update("kitchen", row["time"], None, row["probs"])
     np.testing.assert_array_equal(tracker.probs("kitchen"), alone.probs("kitchen"))
@@ -112,7 +112,7 @@ def connect(client: Any, port: str) -> None:
 
 def test_estimates_come_back_also_after_a_restart(tmp_path: Path) -> None:
     port, f = str(free_port()), cf.DirichletFilter(["walk", "sit"], half_life=30.0)
-    cf.Chain(f, beta={"weak": 0.1, "strong": 1.0}).save(tmp_path / "walk.toml")
+    cf.Pipeline(f, beta={"weak": 0.1, "strong": 1.0}).save(tmp_path / "walk.toml")
     (tmp_path / "broker.conf").write_text(f"listener {port} 127.0.0.1\nallow_anonymous true\n")
     got: list[dict[str, Any]] = []
     connected, arrived = threading.Event(), threading.Semaphore(0)
@@ -160,10 +160,10 @@ def test_estimates_come_back_also_after_a_restart(tmp_path: Path) -> None:
     assert {row["class"] for row in got} == {"sit"}
 
 
-def room(tmp_path: Path) -> tuple[cf.Chain, cf.Tracker]:
-    chain = cf.Chain(cf.StickyFilter(["empty", "occupied"], half_life="10min"))
-    chain.save(tmp_path / "room.toml")
-    return chain, mqtt_filter.started(chain, anew=True)
+def room(tmp_path: Path) -> tuple[cf.Pipeline, cf.Tracker]:
+    pipe = cf.Pipeline(cf.StickyFilter(["empty", "occupied"], half_life="10min"))
+    pipe.save(tmp_path / "room.toml")
+    return pipe, mqtt_filter.started(pipe, anew=True)
 
 
 def message(tracker: cf.Tracker, **row: object) -> Any:
@@ -172,8 +172,8 @@ def message(tracker: cf.Tracker, **row: object) -> Any:
 
 
 def test_a_clock_far_ahead_drops_only_its_own_row(tmp_path: Path) -> None:
-    chain, tracker = room(tmp_path)
-    alone = cf.Tracker(chain)
+    pipe, tracker = room(tmp_path)
+    alone = cf.Tracker(pipe)
     for n in range(20):
         if n == 5:
             with pytest.raises(ValueError, match=r"time is 2200000000.0, more than 86400 after"):
@@ -185,13 +185,13 @@ def test_a_clock_far_ahead_drops_only_its_own_row(tmp_path: Path) -> None:
 
 
 def test_what_a_message_must_have(tmp_path: Path) -> None:
-    chain, tracker = room(tmp_path)
+    pipe, tracker = room(tmp_path)
     for payload in (b"ON", b"[0.2, 0.8]", b'{"probs": [0.2, 0.8]}', b'{"time": 5}', b"{}",
                     b'{"time": "noon", "prediction": "empty"}'):  # fmt: skip
         with pytest.raises(ValueError, match="a message is a JSON object with time"):
             mqtt_filter.filtered(tracker, "raw/kitchen", payload)
     assert len(tracker) == 0
-    alone = cf.Tracker(chain)
+    alone = cf.Tracker(pipe)
     said: list[dict[str, Any]] = [
         {"prediction": "occupied"},
         {"prediction": "empty", "confidence": 0.7},
@@ -206,11 +206,11 @@ def test_a_state_of_other_settings_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    chain, tracker = room(tmp_path)
+    pipe, tracker = room(tmp_path)
     message(tracker, time=0, probs=[0.2, 0.8])
     tracker.save(mqtt_filter.STATE)
     assert mqtt_filter.started(cf.load("room.toml")).streams == ["kitchen"]
-    other = chain.with_rule(cf.EventRule("15s"))
+    other = pipe.with_rule(cf.EventRule("15s"))
     with pytest.raises(SystemExit, match=r"mqtt.npz was saved with other settings; add --new"):
         mqtt_filter.started(other)
     assert mqtt_filter.started(other, anew=True).streams == []

@@ -60,9 +60,9 @@ def test_a_table_and_a_picture_are_written(example: Example) -> None:
 def test_the_cascade_is_a_loop_by_hand(example: Example) -> None:
     from onnxruntime import InferenceSession
 
-    chain: Any = cf.load(example.folder / "wrist.toml")
-    f, policy = chain.filter(), chain.policy.copy()
-    assert chain.channel["strong"] is None
+    pipe: Any = cf.load(example.folder / "wrist.toml")
+    f, policy = pipe.filter(), pipe.policy.copy()
+    assert pipe.channel["strong"] is None
     sessions = {
         name: InferenceSession(str(example.folder / f"{name}.onnx")) for name in ("weak", "strong")
     }
@@ -76,9 +76,9 @@ def test_the_cascade_is_a_loop_by_hand(example: Example) -> None:
         window = so_far[-length[name] :].astype(np.float32)
         probs = sessions[name].run(None, {"window": window[None]})[0][0].astype(float)
         if name == "weak":
-            probs = chain.channel[name].apply(probs)
+            probs = pipe.channel[name].apply(probs)
         dt = 5.0 if n > 1 else 0.0
-        f.update(probs, chain.beta[name], dt)
+        f.update(probs, pipe.beta[name], dt)
         policy.called(name, probs, before, dt)
         last[name] = 5.0 * n
         sources.append(name)
@@ -127,8 +127,8 @@ def test_the_overhead_leaves_out_the_time_in_a_source(monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(wrist, "now", clock)
     monkeypatch.setattr(report, "now", clock)
-    chain = cf.Chain(cf.RawFilter(4), beta={"weak": 1.0})
-    run = wrist.live(chain, {"weak": slow}, np.zeros((500, 3)), rate=10)
+    pipe = cf.Pipeline(cf.RawFilter(4), beta={"weak": 1.0})
+    run = wrist.live(pipe, {"weak": slow}, np.zeros((500, 3)), rate=10)
     assert lengths == [50] * 10
     # four readings of the clock per step, of which one interval lies in the source
     np.testing.assert_allclose(run.overhead, [[0.002, 0.004]] * 10, rtol=1e-9)

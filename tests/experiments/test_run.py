@@ -76,10 +76,10 @@ def test_the_papers_methods(seeds: run.Seeds) -> None:
     right = {}
     for n in methods.HALF_LIVES:
         f = DirichletFilter(CLASSES, half_life=5.0 * n)
-        P = np.concatenate([cf.Chain(f, beta=methods.MULTIPLE).run(rec) for rec in train])
+        P = np.concatenate([cf.Pipeline(f, beta=methods.MULTIPLE).run(rec) for rec in train])
         right[n] = (P.argmax(axis=1) == y)[y >= 0].mean()
     best = DirichletFilter(CLASSES, half_life=5.0 * max(right, key=lambda n: right[n]))
-    chosen = cf.Chain(best, beta=methods.MULTIPLE).run(person.rows(12))
+    chosen = cf.Pipeline(best, beta=methods.MULTIPLE).run(person.rows(12))
     assert np.array_equal(runs["Multiple"][3].probs, chosen)
 
 

@@ -332,7 +332,7 @@ def test_a_run_does_not_change_its_arguments(make: Make) -> None:
 @every_filter
 def test_save_and_load(make: Make, tmp_path: Path) -> None:
     f = fresh(make, 4)
-    cf.Chain(f).save(tmp_path / "filter.toml")
+    cf.Pipeline(f).save(tmp_path / "filter.toml")
     g = cf.load(tmp_path / "filter.toml")
     stream = random_stream(4, 30, 6)
     assert type(g.filter()) is type(f)

@@ -136,7 +136,7 @@ def test_a_state_is_restored_to_the_bit_and_zeros_are_raised() -> None:
 
 @pytest.mark.parametrize("interval", [0.25, 60.0])
 def test_transitions_of_an_interval(interval: float) -> None:
-    """The same chain, with transitions over another time."""
+    """The same pipeline, with transitions over another time."""
     P = np.array([[0.8, 0.15, 0.05], [0.1, 0.7, 0.2], [0.05, 0.05, 0.9]])
     rng = np.random.default_rng(1)
     s, dt = rng.dirichlet(np.ones(3), 50), rng.exponential(2.0, 50)

@@ -60,7 +60,7 @@ def test_evidence_that_would_underflow() -> None:
         assert P[0].argmax() == 0
 
 
-def some_chains(K: int, seed: int, dtype: Any = np.float64) -> list[cf.StickyFilter]:
+def some_pipes(K: int, seed: int, dtype: Any = np.float64) -> list[cf.StickyFilter]:
     prior = random_prior(K, seed)
     return [
         cf.StickyFilter(K, 0.9, prior=prior, dtype=dtype),
@@ -90,7 +90,7 @@ def messages_by_matrices(f: cf.StickyFilter, rows: Floats, dt: Floats) -> Floats
 @pytest.mark.parametrize("K", [2, 3, 4, 5, 6, 9, 20])
 @pytest.mark.parametrize("which", range(2))
 def test_backward_messages(which: int, K: int) -> None:
-    f, (rows, dt) = some_chains(K, K)[which], some_likelihoods(K, 200, K)
+    f, (rows, dt) = some_pipes(K, K)[which], some_likelihoods(K, 200, K)
     before = f.probs
     messages, expected = f._backward(rows, dt), messages_by_matrices(f, rows, dt)
     np.testing.assert_allclose(messages, expected, rtol=1e-12, atol=1e-29)
@@ -102,7 +102,7 @@ def test_backward_messages(which: int, K: int) -> None:
     np.testing.assert_array_equal(f._backward(np.where(missing, 1.0, rows), dt), messages)
     # a row is known up to a factor; a power of two does not even round
     np.testing.assert_array_equal(f._backward(rows * 2.0**20, dt), messages)
-    single = some_chains(K, K, np.float32)[which]._backward(rows, dt)
+    single = some_pipes(K, K, np.float32)[which]._backward(rows, dt)
     assert single.dtype == np.float32
     np.testing.assert_allclose(single, expected, rtol=1e-3, atol=1e-29)
 
@@ -129,14 +129,14 @@ def test_messages_of_evidence_that_the_transitions_exclude(k: int, dtype: Any) -
 
 @pytest.mark.parametrize("which", range(2))
 def test_short_messages(which: int) -> None:
-    f = some_chains(3, 1)[which]
+    f = some_pipes(3, 1)[which]
     assert f._backward(np.empty((0, 3)), 1.0).shape == (0, 3)
     np.testing.assert_allclose(f._backward([[0.2, 0.5, 7.0]], 1.0), [[1 / 3] * 3], rtol=1e-15)
 
 
 @pytest.mark.parametrize("row", [[-0.1, 1.0], [np.inf, 1.0], [0.0, 0.0], [np.nan, 1.0]])
 def test_invalid_likelihoods_are_named(row: list[float]) -> None:
-    for f in some_chains(2, 1):
+    for f in some_pipes(2, 1):
         with pytest.raises(ValueError, match="each"):
             f._backward([[0.5, 0.5], row, [0.5, 0.5]], 1.0)
         with rejected("dt"):

@@ -157,7 +157,7 @@ def test_smoothed_rows_are_tempered_last(make: Any, dtype: Any, lag: int | None)
 @every
 def test_files_and_representations(make: Any, tmp_path: Path) -> None:
     f = make(3, temperature=1.4)
-    cf.Chain(f).save(tmp_path / "a.toml")
+    cf.Pipeline(f).save(tmp_path / "a.toml")
     assert "temperature = 1.4\n" in (tmp_path / "a.toml").read_text()
     loaded: Any = cf.load(tmp_path / "a.toml").filter()
     assert loaded.temperature == 1.4

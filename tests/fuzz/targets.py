@@ -82,7 +82,9 @@ def ndjson(data: bytes) -> None:
         source.write(data)
         source.seek(0)
         served = serve(
-            lambda names: cf.Chain(cf.DirichletFilter(names), beta={"weak": 0.5, "default": 1.0}),
+            lambda names: cf.Pipeline(
+                cf.DirichletFilter(names), beta={"weak": 0.5, "default": 1.0}
+            ),
             source=source.fileno(),
             sink=sink.fileno(),
             errors=io.StringIO(),
@@ -309,7 +311,7 @@ def event_lines(data: bytes) -> None:
             source.seek(0)
             with suppress(ValueError):  # the second part may have other classes
                 serve(
-                    lambda names: cf.Chain(cf.DirichletFilter(names), rule=rule),
+                    lambda names: cf.Pipeline(cf.DirichletFilter(names), rule=rule),
                     source=source.fileno(),
                     sink=sink.fileno(),
                     errors=io.StringIO(),

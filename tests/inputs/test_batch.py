@@ -100,7 +100,7 @@ def test_times_of_text_and_sorting(tmp_path: Path) -> None:
     with rejected("time", row=1, line=3):
         filter_file(path, out, new_filter())
     assert not out.exists()
-    filter_parts(path, out, cf.Chain(new_filter()), sort=True)
+    filter_parts(path, out, cf.Pipeline(new_filter()), sort=True)
     f = new_filter()
     first = f.update([1, 0, 0], dt=0)
     second = f.update([0, 1, 0], dt=60)
@@ -172,7 +172,7 @@ def test_a_file_is_scanned_once(
     file = TableFile(path)
     assert (file.columns[:2], file.classes, file.rows) == (["note", "time"], tuple(CLASSES), 50)
     with out.open("wb") as written:
-        filter_to(file, written, suffix, cf.Chain(new_filter(), beta=BETA))
+        filter_to(file, written, suffix, cf.Pipeline(new_filter(), beta=BETA))
     assert len(scans) == 1
     filter_file(path, out, new_filter(), beta=BETA)
     assert len(scans) == 2

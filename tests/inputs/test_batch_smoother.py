@@ -135,7 +135,7 @@ def test_tables_are_held_no_longer_than_the_lag(by: list[str]) -> None:
     p = np.random.default_rng(0).dirichlet(np.ones(3), 200)
     cells = {"stream": np.arange(200) % streams, "time": np.arange(200) // streams * 5.0}
     df = pl.DataFrame(cells | {f"p_{c}": p[:, k] for k, c in enumerate(CLASSES)}).sort(by)
-    parts, left = Parts(cf.Chain(SMOOTHERS[0]), lag), dict.fromkeys(range(streams), 40)
+    parts, left = Parts(cf.Pipeline(SMOOTHERS[0]), lag), dict.fromkeys(range(streams), 40)
     complete = 0
     for i, part in enumerate(df.iter_slices(at_once), 1):
         for stream in part["stream"]:
@@ -150,7 +150,7 @@ def test_streams_that_ended_take_no_room(f: Any) -> None:
     """Streams one after the other, in tables of 13 rows: no more than two are in a table."""
     df = day(400).with_columns(stream=pl.format("s{}", pl.arange(0, 400) // 10))
     P, tables = expected(df, f, 3), list(df.iter_slices(13))
-    parts = Parts(cf.Chain(f, beta=BETA, channel=CHANNEL), 3)
+    parts = Parts(cf.Pipeline(f, beta=BETA, channel=CHANNEL), 3)
     smoothed: list[np.ndarray] = []
     for table, later in zip_longest(tables, tables[1:]):
         unfinished = [] if later is None else [later["stream"][0]]
@@ -164,7 +164,7 @@ def test_a_tuned_filter_has_its_weights_and_channels(tmp_path: Path, run: Run) -
     df = day()
     cf.write_table(df, "day.parquet")
     f = cf.DirichletFilter(CLASSES, half_life=60.0)
-    cf.Chain.of(f, beta=BETA, channel=CHANNEL).save("walk.toml")
+    cf.Pipeline.of(f, beta=BETA, channel=CHANNEL).save("walk.toml")
     tuned = cf.load("walk.toml")
     for lag, options in ((None, ["--smooth"]), (5, ["--lag", "5"])):
         P = expected(df, f, lag)
@@ -211,7 +211,7 @@ def test_what_cannot_smooth(tmp_path: Path, run: Run) -> None:
         cf.filter_file("day.parquet", "out.parquet", SMOOTHERS[0], lag=-1)
     with pytest.raises(ValueError, match="lag"):
         cf.smooth_table(df, SMOOTHERS[0], lag=-1)
-    cf.Chain(rule).save("rule.toml")
+    cf.Pipeline(rule).save("rule.toml")
     arguments = ["filter", "day.parquet", "-o", "out.parquet"]
     code, _, err = run(*arguments, "--smooth", "--config", "rule.toml")
     assert (code, "HoldFilter, which cannot smooth" in err) == (1, True)

@@ -52,7 +52,7 @@ def test_dataframes(kind: str) -> None:
 def test_files(suffix: str, lag: int | None, tmp_path: Path) -> None:
     day, out = tmp_path / f"day{suffix}", tmp_path / "out.parquet"
     cf.write_table(pl.DataFrame(renamed()), day)
-    filter_parts(day, out, cf.Chain(walk_sit(), beta=BETA), lag, columns=NAMES)
+    filter_parts(day, out, cf.Pipeline(walk_sit(), beta=BETA), lag, columns=NAMES)
     expected = cf.smooth_table(pl.DataFrame(table()), walk_sit(), beta=BETA, lag=lag)
     assert cf.read_table(out)["f_walk"].to_list() == expected["f_walk"].to_list()
     assert cf.read_table(day, columns=NAMES)["user"].to_list() == ["007", "8", "007"]

@@ -211,7 +211,7 @@ def test_streams_are_separate_and_rows_in_place(
     assert column(out, "class") == [classes[k] for k in expected.argmax(axis=1)]
     for stream, rec in cf.rows(df).by_stream().items():
         rows = [row for row, name in enumerate(cells["stream"]) if name == stream]
-        assert cf.Chain.of(f, beta=BETA).run(rec).tobytes() == expected[rows].tobytes()
+        assert cf.Pipeline.of(f, beta=BETA).run(rec).tobytes() == expected[rows].tobytes()
 
 
 @pytest.mark.filterwarnings("ignore::classfilter.inputs.OddRowsWarning")

@@ -48,7 +48,7 @@ def test_an_index_of_times(index: Any, columns: dict[str, str], time: Any) -> No
     smoothed = cf.smooth_table(cf.rows(df, columns=columns), F, lag=0)
     assert smoothed["f_walk"].tolist() == expected(time)
     (rec,) = cf.rows(df, columns=columns).by_stream().values()
-    assert cf.Chain.of(F).run(rec)[:, 0].tolist() == expected(time)
+    assert cf.Pipeline.of(F).run(rec)[:, 0].tolist() == expected(time)
     assert len(cf.rows(df, columns=columns)) == ROWS
 
 

@@ -48,7 +48,7 @@ def by_hand() -> Any:
 def test_labels_become_one_hot_rows(labels: Any) -> None:
     rec = cf.rows(time=[0, 5, 6, 9], source=SOURCES, probs=labels, classes=["walk", "sit"])
     np.testing.assert_array_equal(rec.probs, ONE_HOT)
-    P = cf.Chain.of(walk_sit(half_life=30.0), channel=CHANNEL).run(rec)
+    P = cf.Pipeline.of(walk_sit(half_life=30.0), channel=CHANNEL).run(rec)
     assert P.tobytes() == by_hand().tobytes()
 
 
@@ -61,7 +61,7 @@ def test_a_column_prediction(kind: str, labels: Any) -> None:
     smoothed = cf.smooth_table(KINDS[kind](table(labels)), walk_sit(half_life=30.0))
     spread = [[0.7, 1 - 0.7], [1 - 0.7, 0.7], [NAN, NAN], [0.7, 1 - 0.7]]
     rec = cf.rows(time=[0, 5, 6, 9], source=SOURCES, probs=spread, classes=["walk", "sit"])
-    expected = cf.Chain.of(walk_sit(half_life=30.0)).smooth(rec)
+    expected = cf.Pipeline.of(walk_sit(half_life=30.0)).smooth(rec)
     np.testing.assert_array_equal(column(smoothed, "f_walk"), expected[:, 0])
 
 

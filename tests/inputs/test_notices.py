@@ -24,22 +24,22 @@ def test_channels_of_no_row_are_warned_of(by: str, tmp_path: Path) -> None:
     day, out = tmp_path / "day.csv", tmp_path / "out.csv"
     cf.write_table(pl.DataFrame(ROWS), day)
     calls: dict[str, Callable[..., Any]] = {
-        "filter_table": lambda chain: cf.filter_table(pl.DataFrame(ROWS), chain),
-        "smooth_table": lambda chain: cf.smooth_table(pl.DataFrame(ROWS), chain),
-        "events": lambda chain: cf.events(pl.DataFrame(ROWS), chain, cf.EventRule(change_cost=1.0)),
-        "filter_file": lambda chain: cf.filter_file(day, out, chain),
+        "filter_table": lambda pipe: cf.filter_table(pl.DataFrame(ROWS), pipe),
+        "smooth_table": lambda pipe: cf.smooth_table(pl.DataFrame(ROWS), pipe),
+        "events": lambda pipe: cf.events(pl.DataFrame(ROWS), pipe, cf.EventRule(change_cost=1.0)),
+        "filter_file": lambda pipe: cf.filter_file(day, out, pipe),
     }
     with pytest.warns(UserWarning, match=r"channel names \['net'\].*channel={'default': ...}"):
-        calls[by](cf.Chain(walk_sit(), channel={"net": CHANNEL}))
-    calls[by](cf.Chain(walk_sit(), channel={"default": CHANNEL}))
-    calls[by](cf.Chain(walk_sit(), channel={"default": CHANNEL, "net": CHANNEL}))
-    calls[by](cf.Chain(walk_sit(), channel={"net": None}))
-    calls[by](cf.Chain(walk_sit(), beta={"default": 1.0, "net": 1.0}, channel={"net": CHANNEL}))
+        calls[by](cf.Pipeline(walk_sit(), channel={"net": CHANNEL}))
+    calls[by](cf.Pipeline(walk_sit(), channel={"default": CHANNEL}))
+    calls[by](cf.Pipeline(walk_sit(), channel={"default": CHANNEL, "net": CHANNEL}))
+    calls[by](cf.Pipeline(walk_sit(), channel={"net": None}))
+    calls[by](cf.Pipeline(walk_sit(), beta={"default": 1.0, "net": 1.0}, channel={"net": CHANNEL}))
 
 
 def test_a_table_without_rows_has_no_source() -> None:
     empty = pl.DataFrame(ROWS).head(0)
-    assert not len(cf.filter_table(empty, cf.Chain(walk_sit(), channel={"net": CHANNEL})))
+    assert not len(cf.filter_table(empty, cf.Pipeline(walk_sit(), channel={"net": CHANNEL})))
 
 
 def table(rows: int = 4, **cells: Any) -> pl.DataFrame:

@@ -16,7 +16,7 @@ from source import ROOT
 TABLE = ROOT / "examples/one_classifier.csv"
 RULE = cf.EventRule("15s")
 F = cf.StickyFilter(["sit", "walk", "cycle", "run"], half_life="10min")
-CHAIN = cf.Chain(F, rule=RULE)
+PIPE = cf.Pipeline(F, rule=RULE)
 
 CALLS: dict[str, Callable[[Any], Any]] = {
     "recordings": lambda data: {
@@ -26,10 +26,10 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     "compare": lambda data: str(cf.compare(data)),
     "filter_table": lambda data: cf.filter_table(data, F),
     "smooth_table": lambda data: cf.smooth_table(data, F),
-    "Chain.calibrated": lambda data: CHAIN.calibrated(data).settings,
-    "events": lambda data: cf.events(data, CHAIN),
+    "Pipeline.calibrated": lambda data: PIPE.calibrated(data).settings,
+    "events": lambda data: cf.events(data, PIPE),
     "events of rows": lambda data: cf.events(data, RULE),
-    "Chain.events": CHAIN.events,
+    "Pipeline.events": PIPE.events,
     "label_events": cf.label_events,
 }
 

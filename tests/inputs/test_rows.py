@@ -70,7 +70,7 @@ def test_they_cannot_be_changed_and_share_nothing() -> None:
 def test_no_rows() -> None:
     rows = cf.rows(time=[], source=[], probs=[], classes=CLASSES, label=[])
     assert (len(rows), rows.probs.shape, rows.sources, rows.dt.tolist()) == (0, (0, 3), (), [])
-    assert cf.Chain(cf.DirichletFilter(CLASSES), beta={}).run(rows).shape == (0, 3)
+    assert cf.Pipeline(cf.DirichletFilter(CLASSES), beta={}).run(rows).shape == (0, 3)
 
 
 def test_classes_and_sources_become_text() -> None:
@@ -179,7 +179,7 @@ def test_one_stream_of_several() -> None:
 @pytest.mark.parametrize("total", [0.951, 1.0, 1.049])
 def test_sums_near_1_are_valid(total: float) -> None:
     rows = three(probs=np.array([VALID] * 3) * total)
-    cf.Chain(cf.DirichletFilter(CLASSES)).run(rows)
+    cf.Pipeline(cf.DirichletFilter(CLASSES)).run(rows)
 
 
 @given(st.lists(st.floats(-1, 2) | st.sampled_from([NAN, INF, 0.5, 0.0]), min_size=2, max_size=2))
@@ -286,7 +286,7 @@ def test_order_is_found_once(sort: bool, monkeypatch: pytest.MonkeyPatch) -> Non
 )
 def test_invalid_weights(beta: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        cf.Chain(cf.DirichletFilter(CLASSES), beta=beta).run(three())
+        cf.Pipeline(cf.DirichletFilter(CLASSES), beta=beta).run(three())
 
 
 @given(streams(), options())
@@ -299,7 +299,7 @@ def test_a_run_is_a_loop_of_updates(s: Stream, settings: dict[str, Any]) -> None
     f = cf.DirichletFilter(rows.classes, **settings)
     f.update([1.0] + [0.0] * (K - 1))
     before = f.state
-    P = cf.Chain(f, beta=beta).run(rows)
+    P = cf.Pipeline(f, beta=beta).run(rows)
     assert (f.eta, f.alpha.tobytes()) == (before.eta, before.alpha.tobytes())
     fresh, last, expected = cf.DirichletFilter(rows.classes, **settings), time[0], []
     for row, b, now in zip(s.probs, s.beta, time.tolist(), strict=True):
@@ -311,12 +311,12 @@ def test_a_run_is_a_loop_of_updates(s: Stream, settings: dict[str, Any]) -> None
 
 def test_columns_are_matched_by_name() -> None:
     prior: NDArray[np.float64] = np.array([3.0, 1.0, 2.0])
-    expected = cf.Chain(cf.DirichletFilter(CLASSES, prior=prior)).run(three())
+    expected = cf.Pipeline(cf.DirichletFilter(CLASSES, prior=prior)).run(three())
     order = [2, 0, 1]
     permuted = cf.DirichletFilter([CLASSES[k] for k in order], prior=prior[order])
-    np.testing.assert_allclose(cf.Chain(permuted).run(three()), expected, rtol=1e-9)
+    np.testing.assert_allclose(cf.Pipeline(permuted).run(three()), expected, rtol=1e-9)
     by_number = cf.DirichletFilter(3, prior=prior)
-    assert cf.Chain(by_number).run(three()).tobytes() == expected.tobytes()
+    assert cf.Pipeline(by_number).run(three()).tobytes() == expected.tobytes()
 
 
 @given(streams(), st.integers(0, 2**32 - 1))
@@ -335,8 +335,8 @@ def test_a_channel_corrects_a_source(s: Stream, seed: int) -> None:
             for p, name in zip(s.probs, source.tolist(), strict=True)
         ]
     )
-    chain = cf.Chain(f, beta=beta, channel={"weak": weak, "strong": None})
-    filtered, smoothed = chain.run(rows), chain.smooth(rows, lag=3)
+    pipe = cf.Pipeline(f, beta=beta, channel={"weak": weak, "strong": None})
+    filtered, smoothed = pipe.run(rows), pipe.smooth(rows, lag=3)
     weights, dt = [beta[name] for name in source.tolist()], rows.dt
     np.testing.assert_array_equal(
         smoothed[:, ::-1], cf.smooth(f.copy(), corrected, weights, dt, lag=3)

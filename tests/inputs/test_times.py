@@ -61,7 +61,7 @@ def test_columns_of_pandas_and_their_files(zone: str | None, suffix: str, tmp_pa
     assert cf.rows(cf.read_table(path)).time.tolist() == SECONDS
     f = walk_sit(half_life=2.0)
     cf.filter_file(path, tmp_path / "out.parquet", f)
-    expected = cf.Chain.of(f).run(cf.rows(df))[:, 0]
+    expected = cf.Pipeline.of(f).run(cf.rows(df))[:, 0]
     out = cf.read_table(tmp_path / "out.parquet")
     np.testing.assert_allclose(out["f_walk"].to_numpy(), expected, rtol=1e-14)
 

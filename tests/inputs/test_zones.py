@@ -191,5 +191,5 @@ def test_a_picture_is_in_the_zone_of_the_rows(time: Any, label: str) -> None:
     ],
 )
 def test_a_report_has_the_zone_of_the_rows(time: Any, zone: str | None) -> None:
-    tuned = cf.Chain(cf.DirichletFilter(["a", "b"]), beta={"weak": 1.0})
+    tuned = cf.Pipeline(cf.DirichletFilter(["a", "b"]), beta={"weak": 1.0})
     assert page_data([("all", rows_at(time))], tuned)["zone"] == zone

@@ -58,7 +58,7 @@ def filter_cases(filters: list[Any]) -> list[tuple[Any, dict[str, Any]]]:
         probs, beta, dt = stream(len(filter_.classes), seed)
         for weights, times in ((beta, dt), (0.3, 1.0), (beta, 0.5)):
             case = {
-                "config": to_json(cf.Chain(filter_)),
+                "config": to_json(cf.Pipeline(filter_)),
                 "probs": node.encode(probs),
                 "beta": weights if isinstance(weights, float) else node.encode(weights),
                 "dt": times if isinstance(times, float) else node.encode(times),
@@ -92,7 +92,7 @@ def test_filters(kind: str, dtype: str) -> None:
 
 def test_modes_are_exported_where_the_filter_uses_them() -> None:
     prepared = {
-        name: json.loads(to_json(cf.Chain(cf.StickyFilter(3, **options)))).get("prepared")
+        name: json.loads(to_json(cf.Pipeline(cf.StickyFilter(3, **options)))).get("prepared")
         for name, options in STICKY.items()
     }
     assert prepared["stay"] is None
@@ -135,7 +135,7 @@ def test_adaptive(dtype: str) -> None:
         rng = np.random.default_rng(seed)
         dt = rng.choice([1.0, 5.0, 300.0], ROWS, p=[0.1, 0.89, 0.01])
         probs = cf.DirichletFilter(3).run(observed, 0.2, dt).astype(dtype)
-        config = to_json(cf.Chain(cf.DirichletFilter(3), policy=policy))
+        config = to_json(cf.Pipeline(cf.DirichletFilter(3), policy=policy))
         sources, since = [], np.inf
         for estimate, output, step in zip(probs, observed.astype(dtype), dt.tolist(), strict=True):
             since += step
@@ -164,7 +164,7 @@ def test_tracker(dtype: str) -> None:
     ]
     for policy in policies:
         filter_ = cf.DirichletFilter(["a", "b", "c"], dtype=dtype)
-        config = cf.Chain(
+        config = cf.Pipeline(
             filter_, beta={"weak": 0.2, "strong": 1.0}, channel={"weak": channel}, policy=policy
         )
         tracker = cf.Tracker(config, max_streams=5)

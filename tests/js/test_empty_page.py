@@ -44,12 +44,12 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def check_rows(state: dict[str, Any], df: pl.DataFrame, stream: str = "ann") -> None:
     """Compare what is shown of a stream with Python, given the settings that the page shows."""
     assert state["message"] is None
-    chain = loaded(state["json"])
+    pipe = loaded(state["json"])
     rows = df.filter(pl.col("stream") == stream) if "stream" in df.columns else df
-    expected = cf.filter_table(rows, chain)
+    expected = cf.filter_table(rows, pipe)
     for column, name in zip(state["data"][1:], CLASSES, strict=True):
         assert node.same_bits(column, expected[f"f_{name}"].to_numpy())
-    events = cf.events(rows, chain)
+    events = cf.events(rows, pipe)
     assert [event[0] for event in state["events"]] == events["class"].to_list()
 
 

@@ -13,7 +13,7 @@ import pytest
 import classfilter as cf
 from classfilter.embedded import to_json
 from differences import part
-from entry_points import CHAIN, same
+from entry_points import PIPE, same
 from expected_rows import Result, Taken, as_numbers, expected
 from hostile_rows import CASES, Case, Expire, Row
 from node_cases import ROOT
@@ -40,7 +40,7 @@ def results() -> dict[str, Any]:
     """What Node makes of all cases, in one process."""
     sent = []
     for case in APPLIES:
-        config = to_json(cf.Chain(case.fresh(), **CHAIN))
+        config = to_json(cf.Pipeline(case.fresh(), **PIPE))
         options = {OPTIONS[name]: value for name, value in case.limits.items()}
         steps = [as_json(step) for step in case.steps]
         sent.append({"config": config, "options": options, "steps": steps})

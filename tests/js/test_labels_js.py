@@ -59,9 +59,9 @@ def filters_of(dtype: str) -> dict[str, Any]:
     }
 
 
-def chain_of(f: Any) -> cf.Chain:
-    """Return a chain whose sources have weights and channels for each head."""
-    heads = cf.Chain(f).heads
+def pipe_of(f: Any) -> cf.Pipeline:
+    """Return a pipeline whose sources have weights and channels for each head."""
+    heads = cf.Pipeline(f).heads
     names = heads.names
     beta: Any = {"mic": {name: 0.2 + 0.1 * i for i, name in enumerate(names)}, "eye": 1.0}
     of_two = cf.Channel([[8, 2], [3, 7]], [0.8, 0.2])
@@ -69,7 +69,7 @@ def chain_of(f: Any) -> cf.Chain:
         name: None if i == 1 else of_two if size == 2 else cf.Channel(np.eye(size) * 8 + 1)
         for i, (name, size) in enumerate(zip(names, heads.sizes, strict=True))
     }
-    return cf.Chain(
+    return cf.Pipeline(
         f, beta=beta, channel={"mic": each}, policy=Periodic(3, strong="eye", weak="mic")
     )
 
@@ -79,7 +79,7 @@ def test_a_filter_has_the_bits_of_the_filter_of_each_head() -> None:
     expected: list[Any] = []
     for dtype in ("float64", "float32"):
         for seed, f in enumerate(filters_of(dtype).values()):
-            heads = cf.Chain(f).heads
+            heads = cf.Pipeline(f).heads
             scores = scores_of(heads, seed)
             rng = np.random.default_rng(seed)
             for beta, dt in ((0.3, 2.0), (rng.random(ROWS), rng.choice([0.0, 1.0, 9.0], ROWS))):
@@ -87,11 +87,11 @@ def test_a_filter_has_the_bits_of_the_filter_of_each_head() -> None:
                     x if isinstance(x, float) else node.encode(x.astype(dtype).astype(float))
                     for x in (beta, dt)
                 ]
-                case = {"config": to_json(cf.Chain(f)), "scores": node.encode(scores)}
+                case = {"config": to_json(cf.Pipeline(f)), "scores": node.encode(scores)}
                 cases.append({"kind": "labels", **case, "beta": ways[0], "dt": ways[1]})
                 stack, out = heads.stacked(scores.astype(dtype)), []
                 for h, name in enumerate(heads.names):
-                    one = cf.Chain(f).head(name).filter()
+                    one = cf.Pipeline(f).head(name).filter()
                     rows = np.ascontiguousarray(stack[:, h, : heads.sizes[h]])
                     out.append(one.run(rows, beta, dt)[:, -len(heads.columns[h]) :])
                 after = f.copy()
@@ -110,17 +110,17 @@ def test_a_filter_has_the_bits_of_the_filter_of_each_head() -> None:
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_a_tracker_has_weights_and_channels_of_labels(dtype: str) -> None:
     for seed, f in enumerate(filters_of(dtype).values()):
-        chain = chain_of(f)
+        pipe = pipe_of(f)
         rng = np.random.default_rng(seed)
         times = np.cumsum(rng.choice([0.0, 1.0, 40.0], ROWS))
-        scores = [[None if np.isnan(s) else s for s in row] for row in scores_of(chain.heads, 7)]
+        scores = [[None if np.isnan(s) else s for s in row] for row in scores_of(pipe.heads, 7)]
         rows: list[Any] = [
             [f"s{rng.integers(5)}", float(t), str(rng.choice(["mic", "eye"])), row]
             for t, row in zip(times, scores, strict=True)
         ]
-        config = to_json(chain)
+        config = to_json(pipe)
         (result,) = node.run([{"kind": "tracker", "config": config, "rows": rows, "maxStreams": 4}])
-        tracker = cf.Tracker(chain, max_streams=4)
+        tracker = cf.Tracker(pipe, max_streams=4)
         for row, (source, text) in zip(rows, result["results"], strict=True):
             assert source == tracker.next_source(*row[:2])
             assert node.same_bits(text, tracker.update(*row))

@@ -32,9 +32,9 @@ def test_each_label_can_be_played_with(tmp_path: Path) -> None:
     for state, rec, k in ((0, garden, 0), (2, garden, 1), (3, wood, 2)):
         shown = states[state]
         assert shown["message"] is None
-        chain = loaded(shown["json"])
-        assert chain.classes == (f"not {LABELS[k]}", LABELS[k])
-        assert chain.settings["options"] == tuned.head(LABELS[k]).settings["options"]
+        pipe = loaded(shown["json"])
+        assert pipe.classes == (f"not {LABELS[k]}", LABELS[k])
+        assert pipe.settings["options"] == tuned.head(LABELS[k]).settings["options"]
         expected = tuned.run(rec)[:, k]
         assert node.same_bits(shown["data"][2], expected)
         np.testing.assert_array_equal(node.decode(shown["data"][0], np.float64), rec.time)
@@ -45,6 +45,6 @@ def test_each_label_can_be_played_with(tmp_path: Path) -> None:
             bits = [float(node.decode(event[i], np.float64)[0]) for event in shown["events"]]
             assert bits == list(values)
         assert events
-        assert chain.rule == tuned.head(LABELS[k]).rule
+        assert pipe.rule == tuned.head(LABELS[k]).rule
     assert states[1]["data"] != states[0]["data"]
     assert loaded(states[1]["json"]).weight("mic") == ("mic", 0.4)

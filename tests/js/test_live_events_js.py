@@ -34,11 +34,11 @@ def as_objects(found: Any) -> Any:
     return [as_objects(event) for event in found] if isinstance(found, list) else found
 
 
-def compare(chain: cf.Chain, limits: dict[str, Any], steps: list[Any]) -> list[Any]:
+def compare(pipe: cf.Pipeline, limits: dict[str, Any], steps: list[Any]) -> list[Any]:
     """Make the calls in both; return all events. A call that is refused changes nothing."""
-    case = {"kind": "calls", "config": to_json(chain), "options": camel(limits)}
+    case = {"kind": "calls", "config": to_json(pipe), "options": camel(limits)}
     (ran,) = node.run([{**case, "steps": [[sent(x) for x in step] for step in steps]}])
-    tracker = cf.Tracker(chain, events=True, **limits)
+    tracker = cf.Tracker(pipe, events=True, **limits)
     events: list[Any] = []
     for (method, *args), result in zip(steps, ran["results"], strict=True):
         call = partial(getattr(tracker, METHODS.get(method, method)), *args)
@@ -85,49 +85,49 @@ def random_steps(rng: np.random.Generator, rows: list[Row], expires: bool) -> li
 def test_a_tracker_has_the_events_of_python(seed: int, limits: dict[str, Any]) -> None:
     rng = np.random.default_rng(seed)
     live = random_live(seed)
-    chain = live.chain
-    if isinstance(chain.filter(), cf.EmaFilter):  # JavaScript has none
-        chain = cf.Chain(cf.StickyFilter(CLASSES, half_life=2.0), beta=BETA, rule=chain.rule)
+    pipe = live.pipe
+    if isinstance(pipe.filter(), cf.EmaFilter):  # JavaScript has none
+        pipe = cf.Pipeline(cf.StickyFilter(CLASSES, half_life=2.0), beta=BETA, rule=pipe.rule)
     rows = [row._replace(stream=STREAMS[row.stream]) for row in live.rows]
-    compare(chain, limits, random_steps(rng, rows, "expire_after" in limits))
+    compare(pipe, limits, random_steps(rng, rows, "expire_after" in limits))
 
 
 @given(seed=seeds, limits=limits)
 def test_labels_at_once_have_the_events_of_python(seed: int, limits: dict[str, Any]) -> None:
     rng = np.random.default_rng(seed)
-    chain = label_event_cases.random_chain(rng, label_event_cases.random_rule(rng))
-    if any(isinstance(chain.head(name).filter(), cf.EmaFilter) for name in LABELS):
+    pipe = label_event_cases.random_pipe(rng, label_event_cases.random_rule(rng))
+    if any(isinstance(pipe.head(name).filter(), cf.EmaFilter) for name in LABELS):
         f = cf.MultiLabelFilter(LABELS, cf.DirichletFilter(2, half_life=2.0))
-        chain = cf.Chain(f, beta=BETA, rule=chain.rule)
+        pipe = cf.Pipeline(f, beta=BETA, rule=pipe.rule)
     count = 40
     names = rng.choice(["ann", "bob"], count).tolist()
     sources = rng.choice(list(BETA), count).tolist()
     times = label_event_cases.random_times(rng, count).tolist()
     scores = label_event_cases.random_scores(rng, count).tolist()
     rows = [Row(*row) for row in zip(names, times, sources, scores, strict=True)]
-    compare(chain, limits, random_steps(rng, rows, "expire_after" in limits))
+    compare(pipe, limits, random_steps(rng, rows, "expire_after" in limits))
 
 
 @pytest.mark.parametrize("kind", ["alike", "dirichlet", "moving"])
 def test_heads_of_several_classes_have_the_events_of_python(kind: str) -> None:
     rng = np.random.default_rng(3)
-    chain, count = head_configs()[kind], 120
+    pipe, count = head_configs()[kind], 120
     parts = [
         rng.beta(0.4, 0.4, (count, 1))
-        if h in chain.heads.labels
+        if h in pipe.heads.labels
         else rng.dirichlet([0.4] * size, count)
-        for h, size in enumerate(chain.heads.sizes)
+        for h, size in enumerate(pipe.heads.sizes)
     ]
     names = rng.choice(["ann", "bob"], count).tolist()
     times = np.cumsum(rng.choice([0.5, 1.0, 4.0], count)).tolist()
     scores = np.hstack(parts).tolist()
     rows = [Row(*row) for row in zip(names, times, ["mic"] * count, scores, strict=True)]
-    events = compare(chain, {}, random_steps(rng, rows, False))
+    events = compare(pipe, {}, random_steps(rng, rows, False))
     assert len({event.label for event in events}) > 2
 
 
-def chain_with(**options: Any) -> cf.Chain:
-    return cf.Chain(cf.DirichletFilter(CLASSES, half_life=1.0), rule=cf.EventRule(**options))
+def pipe_with(**options: Any) -> cf.Pipeline:
+    return cf.Pipeline(cf.DirichletFilter(CLASSES, half_life=1.0), rule=cf.EventRule(**options))
 
 
 def test_a_state_grows_with_a_long_minimum_duration() -> None:
@@ -135,7 +135,7 @@ def test_a_state_grows_with_a_long_minimum_duration() -> None:
     rows = [["update", "ann", t / 10, None, p] for t, p in enumerate(rng.dirichlet([0.3] * 4, 400))]
     steps = [[*row[:4], row[4].tolist()] for row in rows]
     events = compare(
-        chain_with(min_duration=8.0),
+        pipe_with(min_duration=8.0),
         {},
         [*steps, ["current", "ann"], ["drop", ["ann"]], ["popEvents"]],
     )
@@ -148,16 +148,16 @@ def test_an_event_of_many_pieces_is_an_event() -> None:
     for call in range(10):
         steps += [["update", "a", 2e5 + 30 * call, None, "sit"], ["current", "a"], ["time", "a"]]
     steps += [["drop", ["a"]], ["popEvents"]]
-    events = compare(chain_with(change_cost=0.5, max_duration=1e-2), {}, steps)
+    events = compare(pipe_with(change_cost=0.5, max_duration=1e-2), {}, steps)
     assert 10_000 < len(events) < 2 * 100_000
 
 
 def test_it_says_how_to_give_a_rule() -> None:
-    without = cf.Chain(cf.DirichletFilter(CLASSES))
+    without = cf.Pipeline(cf.DirichletFilter(CLASSES))
     case = {"kind": "calls", "config": to_json(without), "options": {}, "steps": []}
     remedy = 'give one: events: new EventRule({ changeCost: "30s" })'
     with pytest.raises(
-        AssertionError, match="events is true, but the chain has no rule; "
+        AssertionError, match="events is true, but the pipeline has no rule; "
     ) as error:
         node.run([case])
     assert remedy in str(error.value)
@@ -174,9 +174,9 @@ def test_what_is_no_rule_is_rejected(events: Any) -> None:
 
 
 def test_a_rule_of_its_own() -> None:
-    """In place of the chain's; and one that does not fit is refused."""
+    """In place of the pipeline's; and one that does not fit is refused."""
     steps = [["update", "ann", float(t), None, "sit"] for t in range(4)]
-    case: dict[str, Any] = {"kind": "calls", "config": to_json(chain_with()), "options": {}}
+    case: dict[str, Any] = {"kind": "calls", "config": to_json(pipe_with()), "options": {}}
     case["steps"] = [*steps, ["drop", ["ann", "ann"]], ["popEvents"]]
     (result,) = node.run([{**case, "rule": {"changeCost": 2, "pad": [1, 1], "ignore": "walk"}}])
     (event,) = result["results"][-1]["found"]
@@ -186,6 +186,6 @@ def test_a_rule_of_its_own() -> None:
 
 
 def test_a_time_that_no_rule_takes() -> None:
-    case = {"kind": "calls", "config": to_json(chain_with()), "options": {}}
+    case = {"kind": "calls", "config": to_json(pipe_with()), "options": {}}
     (result,) = node.run([{**case, "steps": [["update", "ann", 1e301, None, "sit"]]}])
     assert result["results"][0]["message"].startswith("time is 1e+301; it must be finite")

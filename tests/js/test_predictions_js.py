@@ -51,8 +51,8 @@ def test_a_filter_takes_names_and_classes(dtype: str) -> None:
         assert all(map(node.same_bits, result[kind], expected)), kind
 
 
-def tracked(chain: cf.Chain, rows: list[Any], **options: Any) -> dict[str, Any]:
-    case = {"kind": "tracked", "config": to_json(chain), "options": options, "rows": rows}
+def tracked(pipe: cf.Pipeline, rows: list[Any], **options: Any) -> dict[str, Any]:
+    case = {"kind": "tracked", "config": to_json(pipe), "options": options, "rows": rows}
     (result,) = node.run([case])
     return result
 
@@ -60,7 +60,7 @@ def tracked(chain: cf.Chain, rows: list[Any], **options: Any) -> dict[str, Any]:
 def test_a_tracker_takes_names_classes_and_confidence() -> None:
     """Without a channel a class counts by its reliability; with one, the channel says it all."""
     channel = cf.Channel([[8, 1, 1], [1, 7, 2], [2, 2, 6]])
-    chain = cf.Chain(
+    pipe = cf.Pipeline(
         cf.StickyFilter(CLASSES), beta={"plain": 0.5, "known": 1.0}, channel={"known": channel}
     )
     confident: list[tuple[Any, float]] = [("walk", 0.75), (2, 1.0), ("sit", 0.0), (-1, 5.0)]
@@ -73,12 +73,12 @@ def test_a_tracker_takes_names_classes_and_confidence() -> None:
         row = MISSING if k < 0 else spread(k, top)
         predictions.append((label, {"confidence": top}, row, row))
     sent, expected = [], []
-    tracker = cf.Tracker(chain)
+    tracker = cf.Tracker(pipe)
     for i, (prediction, options, plain, known) in enumerate(predictions):
         for stream, source, row in (("a", "plain", plain), ("b", "known", known)):
             sent.append([stream, float(i), source, prediction, *([options] if options else [])])
             expected.append(tracker.update(stream, float(i), source, list(row)))
-    for row, result, estimate in zip(sent, tracked(chain, sent)["results"], expected, strict=True):
+    for row, result, estimate in zip(sent, tracked(pipe, sent)["results"], expected, strict=True):
         assert node.same_bits(result["out"], estimate), (row, result)
 
 
@@ -105,12 +105,12 @@ REJECTED: list[tuple[Any, Any, str]] = [
 
 @pytest.mark.parametrize(("prediction", "options", "message"), REJECTED)
 def test_what_is_rejected_changes_nothing(prediction: Any, options: Any, message: str) -> None:
-    chain = cf.Chain(cf.StickyFilter(CLASSES))
+    pipe = cf.Pipeline(cf.StickyFilter(CLASSES))
     good: list[Any] = ["ann", 1.0, None, [0.25, 0.25, 0.5]]
     rows = [["ann", 0.0, None, "sit"], ["ann", 0.5, None, prediction, options], good]
-    _, refused, last = tracked(chain, rows)["results"]
+    _, refused, last = tracked(pipe, rows)["results"]
     assert message in refused["message"]
-    tracker = cf.Tracker(chain)
+    tracker = cf.Tracker(pipe)
     tracker.update("ann", 0.0, None, spread(1, RELIABILITY))
     assert node.same_bits(last["out"], tracker.update("ann", 1.0, None, good[3]))
 

@@ -264,9 +264,9 @@ def test_settings_that_are_none(config: Any, words: str) -> None:
 
 
 def test_transitions_need_what_python_prepares() -> None:
-    chain = cf.Chain(cf.StickyFilter(2, transitions=[[0.9, 0.1], [0.2, 0.8]]))
+    pipe = cf.Pipeline(cf.StickyFilter(2, transitions=[[0.9, 0.1], [0.2, 0.8]]))
     case = {"kind": "error", "name": "load"}
-    bare, whole = node.run([{**case, "args": [c]} for c in (chain.settings, to_json(chain))])
+    bare, whole = node.run([{**case, "args": [c]} for c in (pipe.settings, to_json(pipe))])
     assert "classfilter export --json" in bare["message"]
     assert whole["message"] is None
 

@@ -41,9 +41,9 @@ def streams() -> dict[str, cf.Rows]:
     return streams_of((CLASSES, SOURCES))
 
 
-def settings() -> cf.Chain:
+def settings() -> cf.Pipeline:
     sticky = cf.StickyFilter(CLASSES, half_life=30.0, prior=[0.3, 0.2, 0.4, 0.1])
-    return cf.Chain(sticky, beta=BETA, channel={SOURCES[1]: cf.Channel(np.eye(4) + 0.2)})
+    return cf.Pipeline(sticky, beta=BETA, channel={SOURCES[1]: cf.Channel(np.eye(4) + 0.2)})
 
 
 def downloads(prefix: str) -> list[list[Any]]:
@@ -78,8 +78,8 @@ def test_every_slider_gives_the_events_of_python(played: dict[str, Any]) -> None
     counts = []
     for step, state in zip([["open"], *STEPS], played["states"], strict=False):
         name = names[step in STEPS[-2:]]
-        chain = loaded(state["json"])
-        expected = cf.events({name: by_name[name]}, chain)
+        pipe = loaded(state["json"])
+        expected = cf.events({name: by_name[name]}, pipe)
         assert shown_events(state) == [
             (event.label, event.start, event.end, event.probability) for event in expected
         ], step
@@ -134,7 +134,7 @@ def test_without_a_rule_each_stretch_is_an_event(tmp_path: Path) -> None:
 
 
 def test_the_table_sorts_and_leads_to_the_pictures(tmp_path: Path) -> None:
-    flickering = cf.Chain(cf.StickyFilter(CLASSES, half_life=2.0), beta=dict.fromkeys(BETA, 1.0))
+    flickering = cf.Pipeline(cf.StickyFilter(CLASSES, half_life=2.0), beta=dict.fromkeys(BETA, 1.0))
     write_page({"one": streams()["<u>0</u>"]}, flickering, tmp_path / "r.html")
     steps: list[list[Any]] = [
         ["click", "[data-order=probability]"],
@@ -168,17 +168,17 @@ def dated(zone: Any) -> cf.Rows:
     )
 
 
-def chain_of(rec: cf.Rows) -> cf.Chain:
+def pipe_of(rec: cf.Rows) -> cf.Pipeline:
     f = cf.StickyFilter(rec.classes, half_life=60.0)
-    return cf.Chain(f, beta={"strong": 1.0, "weak": 0.2}, rule=cf.EventRule(20.0))
+    return cf.Pipeline(f, beta={"strong": 1.0, "weak": 0.2}, rule=cf.EventRule(20.0))
 
 
 def test_dates_are_in_the_zone_of_the_data_until_another_is_chosen(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TZ", "America/New_York")
-    rec, chain = dated(BERLIN), chain_of(dated(BERLIN))
-    write_page({"ann": rec}, chain, tmp_path / "r.html")
+    rec, pipe = dated(BERLIN), pipe_of(dated(BERLIN))
+    write_page({"ann": rec}, pipe, tmp_path / "r.html")
     steps = [["select", "#zone", "1"], ["select", "#zone", "2"], *downloads("page")]
     used = use(tmp_path / "r.html", steps)
     assert used["messages"] == []
@@ -194,7 +194,7 @@ def test_dates_are_in_the_zone_of_the_data_until_another_is_chosen(
         assert state["eventTable"][0][1] == f"{first:%F %T}"
         assert state["eventCount"].endswith(f"times: {name}.")
     saved = cf.read_events(tmp_path / "page.csv")  # in UTC, whatever is shown
-    assert list(saved) == list(cf.events({"ann": rec}, chain))
+    assert list(saved) == list(cf.events({"ann": rec}, pipe))
     assert saved.dates
 
 
@@ -217,7 +217,7 @@ def test_times_without_a_zone_stay_as_written(
         rec = cf.rows(
             time=day.time + 1.7e9, source=day.source_names, probs=day.probs, classes=CLASSES
         )
-    write_page({"one": rec}, chain_of(rec), tmp_path / "r.html")
+    write_page({"one": rec}, pipe_of(rec), tmp_path / "r.html")
     last = [["select", "#zone", str(zones - 1)]] if zones else []
     states = use(tmp_path / "r.html", last)["states"]
     assert states[0]["span"] == span

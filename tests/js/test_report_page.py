@@ -135,18 +135,18 @@ def test_downloads(played: dict[str, Any], folder: Path) -> None:
         assert row["class"] == CLASSES[int(P.argmax())]
 
 
-def with_everything() -> cf.Chain:
+def with_everything() -> cf.Pipeline:
     """Return settings with a table of each kind, and a smoother that differs in each of its own."""
     tuned, (strong, weak) = settings(), SOURCES
     rule = cf.EventRule(20.0, min_duration={CLASSES[0]: 15.0, CLASSES[3]: 5.0})
-    smoother = cf.Chain(
+    smoother = cf.Pipeline(
         cf.StickyFilter(CLASSES, stay=0.98, temperature=1.4),
         beta={strong: 0.75, weak: 0.123456789},
         rule=cf.EventRule(0.0, min_duration={CLASSES[0]: 25.0}),
     )
     runs = (60.0, 50.0, 40.0, 1 / 3)
     known = Expected(5.0, 0.7, 30.0, runs, 75.5)
-    return cf.Chain(
+    return cf.Pipeline(
         tuned.filter(),
         beta=tuned.beta,
         channel=tuned.channel,
@@ -158,11 +158,11 @@ def with_everything() -> cf.Chain:
 
 
 def test_untouched_settings_are_those_of_the_file(tmp_path: Path) -> None:
-    chain = with_everything()
-    write_page(streams(), chain, tmp_path / "report.html")
+    pipe = with_everything()
+    write_page(streams(), pipe, tmp_path / "report.html")
     use(tmp_path / "report.html", [["open", "#settings"], ["download", "#save", "page.json"]])
-    assert cf.load(tmp_path / "page.json").settings_and_expected == chain.settings_and_expected
-    assert {"policy", "events", "smoother", "expected"} <= set(chain.settings_and_expected)
+    assert cf.load(tmp_path / "page.json").settings_and_expected == pipe.settings_and_expected
+    assert {"policy", "events", "smoother", "expected"} <= set(pipe.settings_and_expected)
     case = {"kind": "error", "name": "load", "args": [(tmp_path / "page.json").read_text()]}
     assert node.run([case]) == [{"message": None}]  # JavaScript loads it, too
 
@@ -178,15 +178,15 @@ FORMS: list[list[Any]] = [
 
 
 def test_the_smoother_stays_while_the_filter_has_its_form(tmp_path: Path) -> None:
-    chain = with_everything()
-    write_page(streams(), chain, tmp_path / "report.html")
+    pipe = with_everything()
+    write_page(streams(), pipe, tmp_path / "report.html")
     states = use(tmp_path / "report.html", FORMS)["states"]
     found = [loaded(state["json"]) for state in states]
-    assert all(one.expected == chain.expected for one in found)
+    assert all(one.expected == pipe.expected for one in found)
     kept = ["smoother" in one.settings for one in found]
     assert kept == [True, True, False, False, False, True, False]
-    assert found[1].smoother.settings == chain.smoother.settings
-    assert found[5].smoother.settings == chain.smoother.settings
+    assert found[1].smoother.settings == pipe.smoother.settings
+    assert found[5].smoother.settings == pipe.smoother.settings
 
 
 def test_zoom(folder: Path) -> None:

@@ -29,8 +29,8 @@ def streams() -> dict[Any, cf.Rows]:
 
 def test_one_stream_is_unpacked_and_few_are_listed(tmp_path: Path) -> None:
     recs = streams()
-    chain = cf.Chain(cf.StickyFilter(CLASSES, half_life=10.0), beta={"weak": 0.5})
-    write_page(recs, chain, tmp_path / "r.html")
+    pipe = cf.Pipeline(cf.StickyFilter(CLASSES, half_life=10.0), beta={"weak": 0.5})
+    write_page(recs, pipe, tmp_path / "r.html")
     steps: list[list[Any]] = [
         ["slide", "#weight0", 0.7],
         ["type", "#streamName", "patient 49"],
@@ -51,5 +51,5 @@ def test_one_stream_is_unpacked_and_few_are_listed(tmp_path: Path) -> None:
     weights = [0.5, 0.7, 0.7, 0.7, 0.7]
     names = [*["patient 0000"] * 3, "patient 4987", "patient 4988"]
     for state, name, weight in zip(states, names, weights, strict=True):
-        expected = cf.Chain(chain.filter(), beta=weight).run(recs[name])
+        expected = cf.Pipeline(pipe.filter(), beta=weight).run(recs[name])
         assert node.same_bits(state["data"][1], expected[:, 0]), name

@@ -15,12 +15,12 @@ from classfilter.inputs import duration
 
 ROWS = [[0.75, 0.25], [0.25, 0.75], [0.75, 0.25]] * 10
 STEP = 5.0
-CHAIN = cf.Chain(cf.DirichletFilter(["walk", "sit"], half_life=60.0))
+PIPE = cf.Pipeline(cf.DirichletFilter(["walk", "sit"], half_life=60.0))
 
 
 def tracked(times: list[Any], **options: Any) -> dict[str, Any]:
     rows = [["ann", time, None, row] for time, row in zip(times, ROWS, strict=False)]
-    case = {"kind": "tracked", "config": to_json(CHAIN), "options": options, "rows": rows}
+    case = {"kind": "tracked", "config": to_json(PIPE), "options": options, "rows": rows}
     (result,) = node.run([case])
     return result
 
@@ -42,7 +42,7 @@ def clock(start: float, per_second: float = 1.0) -> list[float]:
 def test_units_and_dates_are_seconds(times: list[Any], options: dict[str, str]) -> None:
     result = tracked(times, **options)
     assert result["warnings"] == []
-    tracker = cf.Tracker(CHAIN)
+    tracker = cf.Tracker(PIPE)
     for at, row, got in zip(clock(1.7e9), ROWS, result["results"], strict=True):
         assert got["time"] == at
         assert node.same_bits(got["out"], tracker.update("ann", at, None, row))
@@ -127,16 +127,16 @@ def test_durations_are_read_as_in_python() -> None:
 
 
 def test_durations_in_settings() -> None:
-    chain = {"classes": ["walk", "sit"], "filter": "dirichlet", "options": {"half_life": "1min"}}
+    pipe = {"classes": ["walk", "sit"], "filter": "dirichlet", "options": {"half_life": "1min"}}
     rows = [["ann", time, None, row] for time, row in zip(clock(0.0), ROWS, strict=True)]
     case = {"kind": "tracked", "options": {}, "rows": rows}
-    text, number = node.run([{**case, "config": c} for c in (chain, to_json(CHAIN))])
+    text, number = node.run([{**case, "config": c} for c in (pipe, to_json(PIPE))])
     assert text == number
 
 
 def test_durations_of_a_tracker_and_a_policy() -> None:
     rows = [["ann", t, None, ROWS[0]] for t in (0.0, 3601.0, 7201.0, 7261.5, 7261.75)]
-    case = {"kind": "tracked", "config": to_json(CHAIN), "rows": rows}
+    case = {"kind": "tracked", "config": to_json(PIPE), "rows": rows}
     cases = [{**case, "options": {"expireAfter": "1h", "maxJump": "1d", "unit": "s"}}]
     cases.append({**case, "options": {"maxJump": "1h", "unit": "s"}})
     first, second = node.run(cases)

@@ -284,8 +284,8 @@ def test_another_lag_is_refused(run: Run) -> None:
 def test_the_smoother_of_a_file_decides(run: Run) -> None:
     """By its own settings and rule; an option of the command changes what it names."""
     f = cf.StickyFilter(["walk", "sit", "sleep"], half_life=2.0)
-    slow = cf.Chain(cf.StickyFilter(f.classes, half_life=9.0), rule=cf.EventRule(3.0, shift=0.5))
-    cf.Chain(f, rule=cf.EventRule(1.0), smoother=slow).save("both.toml")
+    slow = cf.Pipeline(cf.StickyFilter(f.classes, half_life=9.0), rule=cf.EventRule(3.0, shift=0.5))
+    cf.Pipeline(f, rule=cf.EventRule(1.0), smoother=slow).save("both.toml")
     options = ["--config=both.toml", "--lag=3"]
     for more in ([], ["--change-cost=1"]):
         code, out, err = stream(run, ROWS, "--events", *options, *more)
@@ -303,7 +303,7 @@ def test_options_of_a_rule_need_events(run: Run) -> None:
 
 @pytest.mark.parametrize("config", [False, True])
 def test_no_rule_is_an_error_of_usage(run: Run, config: bool) -> None:
-    cf.Chain(cf.DirichletFilter(["walk", "sit", "sleep"])).save("filter.toml")
+    cf.Pipeline(cf.DirichletFilter(["walk", "sit", "sleep"])).save("filter.toml")
     options = ["--config=filter.toml"] if config else FILTER
     err = refused(run, ROWS, "--events=found", *options, code=2)
     assert "there is no rule for events; give --change-cost, such as 30s, or --config" in err
@@ -313,20 +313,20 @@ def test_a_smoother_says_how_much_the_class_of_a_line_counts(tmp_path: Path) -> 
     """The smoother has a channel for the source, the filter has none: as in a table."""
     f = cf.StickyFilter(["x", "y"], half_life=4.0)
     channel = {"default": cf.Channel([[8, 2], [1, 9]])}
-    smoother = cf.Chain(f, channel=channel, rule=cf.EventRule(0.5))
-    chain = cf.Chain(f, smoother=smoother, rule=cf.EventRule(0.5))
+    smoother = cf.Pipeline(f, channel=channel, rule=cf.EventRule(0.5))
+    pipe = cf.Pipeline(f, smoother=smoother, rule=cf.EventRule(0.5))
     labels = ["x"] * 6 + ["y"] * 6 + ["x"] * 6
     lines = [{"time": float(i), "prediction": name} for i, name in enumerate(labels)]
     with TemporaryFile() as source, TemporaryFile() as sink:
         source.write("".join(json.dumps(line) + "\n" for line in lines).encode())
         source.seek(0)
         serve(
-            lambda names: chain, source=source.fileno(), sink=sink.fileno(), classes=["x", "y"],
+            lambda names: pipe, source=source.fileno(), sink=sink.fileno(), classes=["x", "y"],
             events=tmp_path / "events", lag=2,
         )  # fmt: skip
     found = [json.loads(line) for line in (tmp_path / "events").read_text().splitlines()]
     rows = cf.rows(time=np.arange(18.0), probs=labels, classes=["x", "y"])
-    events = cf.events(rows, chain, smooth=True, lag=2)
+    events = cf.events(rows, pipe, smooth=True, lag=2)
     told = [event["probability"] for event in found]
     assert told == [event.probability for event in events][: len(told)]
     assert told

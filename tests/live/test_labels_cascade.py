@@ -27,7 +27,7 @@ def some_scores(seed: int, steps: int, labels: int = 2) -> Any:
     return scores
 
 
-def loop(chain: Any, scores: Any, start: int = 0, **how: Any) -> cf.Cascade:
+def loop(pipe: Any, scores: Any, start: int = 0, **how: Any) -> cf.Cascade:
     """Return a cascade whose sources give the scores of the step, (T, 2, ...)."""
     at = {"step": start}
 
@@ -37,7 +37,7 @@ def loop(chain: Any, scores: Any, start: int = 0, **how: Any) -> cf.Cascade:
 
         return call
 
-    cascade = cf.Cascade(chain, {name: source(i) for i, name in enumerate(SOURCES)}, **how)
+    cascade = cf.Cascade(pipe, {name: source(i) for i, name in enumerate(SOURCES)}, **how)
     step = cascade.step
 
     def counted(*given: Any, **more: Any) -> Any:

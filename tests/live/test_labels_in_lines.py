@@ -18,12 +18,12 @@ from conftest import rejected
 from ndjson_lines import as_line
 
 LABELS = ("robin", "wren")
-CHAIN = cf.Chain(cf.MultiLabelFilter(LABELS, cf.StickyFilter(2, half_life=10.0)))
+PIPE = cf.Pipeline(cf.MultiLabelFilter(LABELS, cf.StickyFilter(2, half_life=10.0)))
 
 
-def served(lines: list[dict[str, Any]], chain: Any, **how: Any) -> tuple[list[Any], str]:
+def served(lines: list[dict[str, Any]], pipe: Any, **how: Any) -> tuple[list[Any], str]:
     """Return the results of lines, and the messages."""
-    make: Callable[[Any], Any] = chain if callable(chain) else lambda _: chain
+    make: Callable[[Any], Any] = pipe if callable(pipe) else lambda _: pipe
     messages = io.StringIO()
     with TemporaryFile() as source, TemporaryFile() as sink:
         source.write(b"".join(map(as_line, lines)))
@@ -39,18 +39,20 @@ def test_one_label_by_one_key() -> None:
     lines = [{"time": t, "p_speech": p} for t, p in enumerate([0.9, 0.8, None, 0.1])]
     two = [[np.nan] * 2 if p is None else [1 - p, p] for p in (0.9, 0.8, None, 0.1)]
     lane = cf.StickyFilter(2, half_life=10.0).run(two, dt=[0.0, 1.0, 1.0, 1.0])[:, 1].tolist()
-    results, _ = served(lines, cf.Chain(f), classes=Heads.of_labels(["speech"]))
+    results, _ = served(lines, cf.Pipeline(f), classes=Heads.of_labels(["speech"]))
     assert [row["f_speech"] for row in results] == lane
     assert [row["labels"] for row in results] == [["speech"] if p > 0.5 else [] for p in lane]
     bare = [{"time": row["time"], "speech": row["p_speech"]} for row in lines]
-    again, messages = served(bare, cf.Chain(f), scores="independent", classes=("speech",))
+    again, messages = served(bare, cf.Pipeline(f), scores="independent", classes=("speech",))
     assert [row["f_speech"] for row in again] == lane, messages
     percent = [{"time": 0, "p_speech": 90}]
-    (row,), _ = served(percent, cf.Chain(f), scores="percent", classes=Heads.of_labels(["speech"]))
+    (row,), _ = served(
+        percent, cf.Pipeline(f), scores="percent", classes=Heads.of_labels(["speech"])
+    )
     assert row["f_speech"] == lane[0]
     (row,), _ = served(
         [{"time": 0, "p_speech": -1000}],
-        cf.Chain(f),
+        cf.Pipeline(f),
         scores="logits",
         classes=Heads.of_labels(["speech"]),
     )
@@ -61,14 +63,14 @@ def test_one_label_by_one_key() -> None:
 def test_heads_of_several_classes() -> None:
     heads: Any = {"activity": ["walk", "sit", "run"], "alone": None}
     each = {"activity": cf.StickyFilter(3, stay=0.9), "alone": cf.StickyFilter(2, stay=0.8)}
-    chain = cf.Chain(cf.MultiLabelFilter(heads, each))
+    pipe = cf.Pipeline(cf.MultiLabelFilter(heads, each))
     rng = np.random.default_rng(5)
     probs = np.column_stack([rng.dirichlet(np.ones(3), 9), rng.random(9)])
     rows = cf.rows(time=np.arange(9.0), probs=probs, classes=heads)
     keys = [f"p_{name}" for name in rows.classes]
     lines = [{"time": t, **dict(zip(keys, p, strict=True))} for t, p in enumerate(probs.tolist())]
-    results, messages = served(lines, chain, classes=chain.heads)
-    wanted = cf.filter_table(rows, chain)
+    results, messages = served(lines, pipe, classes=pipe.heads)
+    wanted = cf.filter_table(rows, pipe)
     for name in rows.classes:
         assert [row[f"f_{name}"] for row in results] == wanted[f"f_{name}"].to_list(), messages
     assert [row["activity"] for row in results] == wanted["activity"].to_list()
@@ -78,8 +80,8 @@ def test_heads_of_several_classes() -> None:
 
 
 def test_earlier_results_are_replaced() -> None:
-    first, _ = served([GOOD, GOOD | {"time": 1, "p_wren": None}], CHAIN)
-    again, messages = served(first, CHAIN, scores="independent")
+    first, _ = served([GOOD, GOOD | {"time": 1, "p_wren": None}], PIPE)
+    again, messages = served(first, PIPE, scores="independent")
     assert again == first
     assert messages == ""
 
@@ -99,19 +101,19 @@ INVALID: list[tuple[dict[str, Any], str]] = [
 
 @pytest.mark.parametrize(("row", "why"), INVALID)
 def test_invalid_lines_change_nothing(row: dict[str, Any], why: str) -> None:
-    plain, _ = served([GOOD, GOOD], CHAIN)
-    results, messages = served([GOOD, row, GOOD], CHAIN)
+    plain, _ = served([GOOD, GOOD], PIPE)
+    results, messages = served([GOOD, row, GOOD], PIPE)
     assert messages.startswith("line 2: ")
     assert why in messages
     assert results == plain
 
 
 def test_a_first_line_that_is_invalid() -> None:
-    results, messages = served([INVALID[0][0], GOOD], CHAIN)
+    results, messages = served([INVALID[0][0], GOOD], PIPE)
     assert messages.startswith("line 1: 'p_wren' is 1.2; it must lie in [0, 1]")
     assert len(results) == 1
 
 
 def test_exclusive_classes_take_no_independent_scores() -> None:
     with rejected("scores"):
-        served([GOOD], lambda names: cf.Chain(cf.StickyFilter(names)), scores="independent")
+        served([GOOD], lambda names: cf.Pipeline(cf.StickyFilter(names)), scores="independent")

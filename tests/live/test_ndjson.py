@@ -20,8 +20,8 @@ from ndjson_lines import (
     CLASSES,
     VALID,
     as_line,
-    chain_maker,
     child,
+    pipe_maker,
     read_line,
     run,
     serve_here,
@@ -54,7 +54,7 @@ def test_each_result_is_one_write() -> None:
     source, feed = os.pipe()
     os.write(feed, b"".join(as_line(VALID | {"time": n}) for n in range(12)))
     os.close(feed)
-    assert serve(chain_maker(), source=source, sink=sink).filtered == 12
+    assert serve(pipe_maker(), source=source, sink=sink).filtered == 12
     for n in range(12):
         packet = os.read(results, CHUNK)
         assert packet.count(b"\n") == 1
@@ -101,7 +101,7 @@ def test_a_sink_that_takes_only_part_of_a_line_gets_all_of_it() -> None:
     threads = [threading.Thread(target=work) for work in (collect, write)]
     for thread in threads:
         thread.start()
-    serve(chain_maker(), source=source, sink=sink)
+    serve(pipe_maker(), source=source, sink=sink)
     os.close(sink)
     for thread in threads:
         thread.join()

@@ -17,11 +17,11 @@ from ndjson_lines import (
     BETA,
     VALID,
     as_line,
-    chain_maker,
     child,
     counts,
     covered,
     many_rows,
+    pipe_maker,
     read_line,
     run,
 )
@@ -67,7 +67,7 @@ def test_handlers_are_as_before_and_other_threads_have_none() -> None:
 
     def work() -> None:
         source, sink = os.open(os.devnull, os.O_RDONLY), os.open(os.devnull, os.O_WRONLY)
-        served.append(serve(chain_maker(), source=source, sink=sink))
+        served.append(serve(pipe_maker(), source=source, sink=sink))
         os.close(source)
         os.close(sink)
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from classfilter import Chain, Channel, DirichletFilter, Tracker
+from classfilter import Channel, DirichletFilter, Pipeline, Tracker
 from classfilter.engine import store
 from classfilter.live import serve, streams
 from classfilter.support import atomic
@@ -19,8 +19,8 @@ from classfilter.support.atomic import atomic_write, try_lock
 from ndjson_lines import (
     VALID,
     as_line,
-    chain_maker,
     child,
+    pipe_maker,
     read_line,
     saved_streams,
     serve_here,
@@ -96,9 +96,9 @@ def test_a_file_that_does_not_fit_is_rejected(tmp_path: Path, arguments: Any, wh
 
 def test_a_file_that_cannot_be_written_is_an_error_at_the_start(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="make its folder first"):
-        serve(chain_maker(), state=tmp_path / "none" / "state.json")
+        serve(pipe_maker(), state=tmp_path / "none" / "state.json")
     with pytest.raises(ValueError, match="every is -1"):
-        serve(chain_maker(), every=-1)
+        serve(pipe_maker(), every=-1)
 
 
 def test_long_checkpoints_are_far_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -109,7 +109,7 @@ def test_long_checkpoints_are_far_apart(tmp_path: Path, monkeypatch: pytest.Monk
 
     monkeypatch.setattr(store, "write", slow_write)
     monkeypatch.setattr(streams, "time", SimpleNamespace(monotonic=lambda: now[0]))
-    live = streams.LiveStreams(Chain(DirichletFilter(2)), ("a", "b"), tmp_path, 0.25)
+    live = streams.LiveStreams(Pipeline(DirichletFilter(2)), ("a", "b"), tmp_path, 0.25)
     assert live.wait() is None
     live.update("ann", 0.0, b"", None, [0.5, 0.5])
     assert live.wait() == 0.25

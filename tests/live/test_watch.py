@@ -17,7 +17,7 @@ USUAL = Expected(5.0, 0.8, 5.0, (60.0, 60.0), 4.0)
 
 
 def served(classes: list[int], tmp_path: Path) -> list[str]:
-    chain = cf.Chain(
+    pipe = cf.Pipeline(
         cf.StickyFilter(["rest", "move"], half_life=60.0),
         beta={"weak": 1.0},
         expected={"weak": USUAL},
@@ -29,7 +29,7 @@ def served(classes: list[int], tmp_path: Path) -> list[str]:
     (tmp_path / "in").write_text("".join(json.dumps(row) + "\n" for row in rows))
     log = io.StringIO()
     with (tmp_path / "in").open() as source, (tmp_path / "out").open("w") as sink:
-        serve(lambda _: chain, source=source.fileno(), sink=sink.fileno(), errors=log)
+        serve(lambda _: pipe, source=source.fileno(), sink=sink.fileno(), errors=log)
     return log.getvalue().splitlines()
 
 
@@ -58,7 +58,7 @@ def test_often_is_said_ever_more_rarely(tmp_path: Path) -> None:
 
 def test_it_goes_on_from_a_file(tmp_path: Path) -> None:
     usual = np.array([(i // 10) % 2 for i in range(100)])
-    chain = cf.Chain(cf.StickyFilter(["rest", "move"], half_life=60.0), expected={"weak": USUAL})
+    pipe = cf.Pipeline(cf.StickyFilter(["rest", "move"], half_life=60.0), expected={"weak": USUAL})
     rows = [json.dumps({"time": 5.0 * i, "source": "weak", "p_rest": 0.9 - 0.8 * k,
                         "p_move": 0.1 + 0.8 * k}) + "\n"
             for i, k in enumerate([*usual, *[0] * 60])]  # fmt: skip
@@ -67,7 +67,7 @@ def test_it_goes_on_from_a_file(tmp_path: Path) -> None:
         (tmp_path / "in").write_text("".join(part))
         log = io.StringIO()
         with (tmp_path / "in").open() as source, (tmp_path / "out").open("w") as sink:
-            serve(lambda _: chain, source=source.fileno(), sink=sink.fileno(), errors=log,
+            serve(lambda _: pipe, source=source.fileno(), sink=sink.fileno(), errors=log,
                   state=tmp_path / "state")  # fmt: skip
         logs.append(log.getvalue())
     assert "stuck" not in logs[0]

@@ -19,7 +19,7 @@ from classfilter.inputs import Heads
 from classfilter.live import serve
 from classfilter.live.streams import resume
 from differences import part
-from entry_points import CHAIN, as_line, restarted, runs, table_columns, without_named_rows
+from entry_points import PIPE, as_line, restarted, runs, table_columns, without_named_rows
 from expected_rows import Taken, expected
 from hostile_rows import CASES, CLASSES, MISSING, Case, Expire, Restart, Row
 
@@ -30,8 +30,8 @@ RULE = cf.EventRule(0.05, min_duration={"sit": 0.5}, max_gap=20.0, merge_gap=3.0
 Found = list[cf.Event]
 
 
-def chain(case: Case) -> cf.Chain:
-    return cf.Chain(case.fresh(), **CHAIN, rule=RULE)
+def pipe(case: Case) -> cf.Pipeline:
+    return cf.Pipeline(case.fresh(), **PIPE, rule=RULE)
 
 
 def wanted(case: Case) -> Found:
@@ -62,7 +62,7 @@ def finished(tracker: cf.Tracker) -> Found:
 
 
 def tracker_update(case: Case, folder: Path) -> Found:
-    tracker, events = cf.Tracker(chain(case), events=True, **case.limits), []
+    tracker, events = cf.Tracker(pipe(case), events=True, **case.limits), []
     for number, step in enumerate(case.steps):
         if isinstance(step, Restart):
             tracker = restarted(tracker, folder)
@@ -77,7 +77,7 @@ def tracker_update(case: Case, folder: Path) -> Found:
 
 
 def tracker_update_many(case: Case, folder: Path) -> Found:
-    tracker = cf.Tracker(chain(case), events=True, **case.limits)
+    tracker = cf.Tracker(pipe(case), events=True, **case.limits)
     waiting: list[Row] = []
 
     def call(rows: list[Row]) -> Iterable[Taken]:
@@ -115,7 +115,7 @@ def table(case: Case, folder: Path) -> Found:
                 for name, cells in columns.items()
             }
         )
-        found[:] = cf.Events.from_table(cf.events(df, chain(case)))
+        found[:] = cf.Events.from_table(cf.events(df, pipe(case)))
         return [Taken(b"")] * len(rows)
 
     without_named_rows(call, case.rows)
@@ -135,7 +135,7 @@ def lines(state: bool, **options: Any) -> Callable[[Case, Path], Found]:
                 source.write("".join(json.dumps(line) + "\n" for line in sent).encode())
                 source.seek(0)
                 serve(
-                    lambda names: chain(case),
+                    lambda names: pipe(case),
                     source=source.fileno(),
                     sink=sink.fileno(),
                     errors=io.StringIO(),
@@ -150,7 +150,7 @@ def lines(state: bool, **options: Any) -> Callable[[Case, Path], Found]:
         keys = ("stream", "class", "start", "end", "probability")
         events = [cf.Event(*(event[key] for key in keys)) for event in found]
         if path.exists():
-            events += finished(resume(lambda names: chain(case), path, **case.limits).tracker)
+            events += finished(resume(lambda names: pipe(case), path, **case.limits).tracker)
         return events
 
     return run

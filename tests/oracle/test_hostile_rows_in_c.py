@@ -12,7 +12,7 @@ import pytest
 import classfilter as cf
 from classfilter.embedded import export
 from differences import part
-from entry_points import CHAIN, same
+from entry_points import PIPE, same
 from expected_rows import Result, Taken, as_numbers, expected
 from hostile_rows import BETA, CASES, CLASSES, FILTERS, Case, Row
 
@@ -58,8 +58,8 @@ int main(void) {
 def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The firmware, in a loop over lines."""
     folder = tmp_path_factory.mktemp("firmware")
-    cf.Chain.of(FILTERS["dirichlet"], **CHAIN).save(folder / "chain.toml")
-    export(cf.load(folder / "chain.toml"), folder / "c")
+    cf.Pipeline.of(FILTERS["dirichlet"], **PIPE).save(folder / "pipeline.toml")
+    export(cf.load(folder / "pipeline.toml"), folder / "c")
     (folder / "c" / "main.c").write_text(MAIN)
     sources = ["main.c", "src/classfilter.c", "src/core/status.c"]
     command = ["gcc", "-std=c99", "-O1", "-Wall", "-Werror", "-Isrc", *sources, "-o", "main"]

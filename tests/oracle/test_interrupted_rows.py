@@ -10,7 +10,7 @@ import pytest
 
 import classfilter as cf
 from classfilter.policy import Adaptive, Policy
-from entry_points import CHAIN, same
+from entry_points import PIPE, same
 from expected_rows import Result, Taken, expected
 from hostile_rows import SPAN, Case, Row, case, of, turns
 from interrupts import interrupted
@@ -58,7 +58,7 @@ def test_a_call_is_taken_whole_or_not_at_all(
     none = replace(whole, steps=(*whole.rows[:first], *whole.rows[last:]))
     wanted = [_after(taken, first, len(AFTER)) for taken in (whole, none)]
     for at in count(1):
-        tracker = cf.Tracker(whole.fresh(), policy=policy, **CHAIN, **limits)
+        tracker = cf.Tracker(whole.fresh(), policy=policy, **PIPE, **limits)
         observe(tracker, whole.rows[:first])
         stopped = interrupted(lambda: method(tracker, called), at)  # noqa: B023
         after = Result([*observe(tracker, whole.rows[last:])], tracker.streams)
@@ -81,7 +81,7 @@ def test_what_the_policy_knows_fits_the_state(name: str) -> None:
         return tracker.time(stream), tracker.probs(stream).tobytes(), calls.saved()
 
     def started() -> cf.Tracker:
-        tracker = cf.Tracker(case("").fresh(), policy=POLICIES[1], **CHAIN)
+        tracker = cf.Tracker(case("").fresh(), policy=POLICIES[1], **PIPE)
         observe(tracker, case("", *BEFORE).rows)
         return tracker
 
@@ -102,7 +102,7 @@ def test_streams_expire_after_an_interrupt(name: str) -> None:
     """Even one whose row the clock did not note."""
     method, rows = CALLS[name]
     for at in count(1):
-        tracker = cf.Tracker(case("").fresh(), expire_after=SPAN, **CHAIN)
+        tracker = cf.Tracker(case("").fresh(), expire_after=SPAN, **PIPE)
         observe(tracker, case("", *BEFORE).rows)
         stopped = interrupted(lambda: method(tracker, case("", *rows).rows), at)  # noqa: B023
         observe(tracker, case("", *of("z", 12, 70, 130, 190)).rows)

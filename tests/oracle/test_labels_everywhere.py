@@ -27,8 +27,8 @@ CHANNEL = cf.Channel([[0.8, 0.2], [0.3, 0.7]])
 OTHER = cf.Channel([[0.9, 0.1], [0.4, 0.6]])
 BETA: Any = {"far": {"robin": 0.25, "wren": 0.75, "tit": 0.0}, "near": 1.0}
 PLAIN = cf.StickyFilter(2, half_life=8.0)
-CHAINS = {
-    "all of it, in single precision": cf.Chain(
+PIPES = {
+    "all of it, in single precision": cf.Pipeline(
         cf.MultiLabelFilter(
             LABELS,
             {
@@ -40,8 +40,8 @@ CHAINS = {
         beta=BETA,
         channel={"far": {"robin": CHANNEL, "wren": None, "tit": OTHER}},
     ),
-    "plain": cf.Chain(cf.MultiLabelFilter(LABELS, PLAIN)),
-    "weights": cf.Chain(cf.MultiLabelFilter(LABELS, PLAIN), beta=BETA),
+    "plain": cf.Pipeline(cf.MultiLabelFilter(LABELS, PLAIN)),
+    "weights": cf.Pipeline(cf.MultiLabelFilter(LABELS, PLAIN), beta=BETA),
 }
 
 
@@ -55,7 +55,7 @@ class Row(NamedTuple):
 
 
 Estimates = list[list[float]]
-Entry = Callable[[list[Row], cf.Chain, Path], tuple[Estimates, Any]]
+Entry = Callable[[list[Row], cf.Pipeline, Path], tuple[Estimates, Any]]
 """Returns the estimates of rows, and the labels that are on in each, or None."""
 
 
@@ -76,24 +76,24 @@ def by_stream(rows: list[Row]) -> Iterator[tuple[str, list[int]]]:
         yield name, [i for i, row in enumerate(rows) if row.stream == name]
 
 
-def lanes(rows: list[Row], chain: cf.Chain) -> Estimates:
-    """Return what is right: each label through its chain of two classes, off and on."""
+def lanes(rows: list[Row], pipe: cf.Pipeline) -> Estimates:
+    """Return what is right: each label through its pipeline of two classes, off and on."""
     found = [[np.nan] * len(LABELS) for _ in rows]
     for k, label in enumerate(LABELS):
-        tracker = cf.Tracker(chain.head(label))
+        tracker = cf.Tracker(pipe.head(label))
         for i, row in enumerate(rows):
-            s = np.array(row.scores[k], chain.filter().dtype)
+            s = np.array(row.scores[k], pipe.filter().dtype)
             two = [float(1 - s), float(s)]
             found[i][k] = float(tracker.update(row.stream, row.time, row.source, two)[1])
     return found
 
 
-def update(rows: list[Row], chain: cf.Chain, folder: Path) -> tuple[Estimates, Any]:
-    filters = {name: chain.filter() for name, _ in by_stream(rows)}
+def update(rows: list[Row], pipe: cf.Pipeline, folder: Path) -> tuple[Estimates, Any]:
+    filters = {name: pipe.filter() for name, _ in by_stream(rows)}
     last: dict[str, float] = {}
     found, on = [], []
     for row in rows:
-        seen = chain.observe(row.source, row.scores)
+        seen = pipe.observe(row.source, row.scores)
         dt = row.time - last.get(row.stream, row.time)
         last[row.stream] = row.time
         f = filters[row.stream]
@@ -102,20 +102,20 @@ def update(rows: list[Row], chain: cf.Chain, folder: Path) -> tuple[Estimates, A
     return found, on
 
 
-def run_of_rows(rows: list[Row], chain: cf.Chain, folder: Path) -> tuple[Estimates, Any]:
+def run_of_rows(rows: list[Row], pipe: cf.Pipeline, folder: Path) -> tuple[Estimates, Any]:
     found: Estimates = [[]] * len(rows)
     for _, mine in by_stream(rows):
         columns = zip(*(rows[i][1:] for i in mine), strict=True)
         time, source, scores = map(list, columns)
         rec = cf.rows(time=time, source=source, probs=scores, classes=LABELS, scores="independent")
-        for i, estimate in zip(mine, chain.run(rec).tolist(), strict=True):
+        for i, estimate in zip(mine, pipe.run(rec).tolist(), strict=True):
             found[i] = estimate
     return found, None
 
 
-def bank(rows: list[Row], chain: cf.Chain, folder: Path) -> tuple[Estimates, Any]:
+def bank(rows: list[Row], pipe: cf.Pipeline, folder: Path) -> tuple[Estimates, Any]:
     names = [name for name, _ in by_stream(rows)]
-    states: Any = cf.Bank(chain, streams=len(names))
+    states: Any = cf.Bank(pipe, streams=len(names))
     last: dict[str, float] = {}
     found = []
     for row in rows:
@@ -127,8 +127,8 @@ def bank(rows: list[Row], chain: cf.Chain, folder: Path) -> tuple[Estimates, Any
     return found, None
 
 
-def tracker_update(rows: list[Row], chain: cf.Chain, folder: Path) -> tuple[Estimates, Any]:
-    tracker = cf.Tracker(chain)
+def tracker_update(rows: list[Row], pipe: cf.Pipeline, folder: Path) -> tuple[Estimates, Any]:
+    tracker = cf.Tracker(pipe)
     found, on = [], []
     for i, row in enumerate(rows):
         if i == len(rows) // 2:
@@ -139,8 +139,8 @@ def tracker_update(rows: list[Row], chain: cf.Chain, folder: Path) -> tuple[Esti
     return found, on
 
 
-def tracker_update_many(rows: list[Row], chain: cf.Chain, folder: Path) -> tuple[Estimates, Any]:
-    tracker, found = cf.Tracker(chain), []
+def tracker_update_many(rows: list[Row], pipe: cf.Pipeline, folder: Path) -> tuple[Estimates, Any]:
+    tracker, found = cf.Tracker(pipe), []
     for part in (rows[:7], rows[7:]):
         found += tracker.update_many(*(list(x) for x in zip(*part, strict=True))).tolist()
     return found, None
@@ -160,15 +160,15 @@ def results(df: Any) -> tuple[Estimates, Any]:
     return found, [(x.split(",") if x else []) if isinstance(x or "", str) else x for x in on]
 
 
-def filter_table(rows: list[Row], chain: cf.Chain, folder: Path) -> tuple[Estimates, Any]:
-    return results(cf.filter_table(cf.rows(table(rows), scores="independent"), chain).to_dicts())
+def filter_table(rows: list[Row], pipe: cf.Pipeline, folder: Path) -> tuple[Estimates, Any]:
+    return results(cf.filter_table(cf.rows(table(rows), scores="independent"), pipe).to_dicts())
 
 
 def filter_file(ending: str) -> Entry:
-    def run(rows: list[Row], chain: cf.Chain, folder: Path) -> tuple[Estimates, Any]:
+    def run(rows: list[Row], pipe: cf.Pipeline, folder: Path) -> tuple[Estimates, Any]:
         path, out = folder / f"in.{ending}", folder / f"out.{ending}"
         cf.write_table(table(rows), path)
-        cf.filter_file(path, out, chain)
+        cf.filter_file(path, out, pipe)
         if ending == "parquet":
             return results(pl.read_parquet(out).to_dicts())
         if ending == "ndjson":
@@ -181,7 +181,7 @@ def filter_file(ending: str) -> Entry:
 def lines(*, state: bool) -> Entry:
     """Return the entry point of lines; with a file of states, it ends and replays a few."""
 
-    def run(rows: list[Row], chain: cf.Chain, folder: Path) -> tuple[Estimates, Any]:
+    def run(rows: list[Row], pipe: cf.Pipeline, folder: Path) -> tuple[Estimates, Any]:
         sent = [
             {k: v for k, v in row.items() if v is not None or k.startswith("p_")}
             for row in table(rows).to_dicts()
@@ -194,7 +194,7 @@ def lines(*, state: bool) -> Entry:
                 source.write("".join(json.dumps(row) + "\n" for row in part).encode())
                 source.seek(0)
                 serve(
-                    lambda _: chain, source=source.fileno(), sink=sink.fileno(), errors=messages,
+                    lambda _: pipe, source=source.fileno(), sink=sink.fileno(), errors=messages,
                     scores="independent", every=1000.0,
                     state=folder / "state" if state else None,
                 )  # fmt: skip
@@ -207,10 +207,10 @@ def lines(*, state: bool) -> Entry:
     return run
 
 
-def cascade(rows: list[Row], chain: cf.Chain, folder: Path) -> tuple[Estimates, Any]:
+def cascade(rows: list[Row], pipe: cf.Pipeline, folder: Path) -> tuple[Estimates, Any]:
     policy, output = Scripted(), [rows[0].scores]
     sources: dict[str, Any] = {name: lambda window: output[-1] for name in ("near", "far")}
-    loops = {name: cf.Cascade(chain, sources, policy=policy) for name, _ in by_stream(rows)}
+    loops = {name: cf.Cascade(pipe, sources, policy=policy) for name, _ in by_stream(rows)}
     found, on = [], []
     for row in rows:
         policy.source = row.source
@@ -235,10 +235,10 @@ ENTRY_POINTS: dict[str, Entry] = {
 }
 
 
-def check(rows: list[Row], chain: cf.Chain, got: tuple[Estimates, Any]) -> None:
+def check(rows: list[Row], pipe: cf.Pipeline, got: tuple[Estimates, Any]) -> None:
     estimates, on = got
-    wanted = lanes(rows, chain)
-    dtype = chain.filter().dtype
+    wanted = lanes(rows, pipe)
+    dtype = pipe.filter().dtype
     assert np.array(estimates).astype(dtype).tobytes() == np.array(wanted, dtype).tobytes()
     if on is not None:
         assert on == [[n for n, p in zip(LABELS, row, strict=True) if p > 0.5] for row in wanted]
@@ -246,19 +246,19 @@ def check(rows: list[Row], chain: cf.Chain, got: tuple[Estimates, Any]) -> None:
 
 @pytest.mark.covering(1)
 @pytest.mark.parametrize("name", ENTRY_POINTS)
-@pytest.mark.parametrize("kind", CHAINS)
+@pytest.mark.parametrize("kind", PIPES)
 @given(seed=st.integers(0, 2**32 - 1))
 def test_every_entry_point_has_the_bits_of_each_label(name: str, kind: str, seed: int) -> None:
     rows = some_rows(seed)
     with TemporaryDirectory() as folder:
-        check(rows, CHAINS[kind], ENTRY_POINTS[name](rows, CHAINS[kind], Path(folder)))
+        check(rows, PIPES[kind], ENTRY_POINTS[name](rows, PIPES[kind], Path(folder)))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", CHAINS)
+@pytest.mark.parametrize("kind", PIPES)
 def test_spark_too(kind: str, spark: Any) -> None:
     rows = some_rows(5, 200, ties=False)
     frame = spark.createDataFrame(table(rows).to_arrow())
-    out = pl.from_arrow(cf.spark.filter_frame(frame, CHAINS[kind]).toArrow())
+    out = pl.from_arrow(cf.spark.filter_frame(frame, PIPES[kind]).toArrow())
     assert isinstance(out, pl.DataFrame)
-    check(rows, CHAINS[kind], results(out.sort("row").to_dicts()))
+    check(rows, PIPES[kind], results(out.sort("row").to_dicts()))

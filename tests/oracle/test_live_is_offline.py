@@ -31,33 +31,33 @@ seeds = st.integers(0, 2**32 - 1)
 lags = st.sampled_from([None, 1, 5])
 
 
-def case(seed: int, labels: bool, lag: int | None) -> tuple[cf.Chain, list[Row]]:
-    """Return a chain with a rule, and rows of several streams whose names are text."""
+def case(seed: int, labels: bool, lag: int | None) -> tuple[cf.Pipeline, list[Row]]:
+    """Return a pipeline with a rule, and rows of several streams whose names are text."""
     live = random_labels(seed, 120) if labels else random_live(seed)
     rows = [row._replace(stream=str(row.stream)) for row in live.rows]
     if lag is None:
-        return live.chain, rows
-    two, names, rule = cf.StickyFilter(2, half_life=4.0), live.chain.classes, live.chain.rule
+        return live.pipe, rows
+    two, names, rule = cf.StickyFilter(2, half_life=4.0), live.pipe.classes, live.pipe.rule
     f = cf.MultiLabelFilter(names, two) if labels else cf.StickyFilter(names, half_life=4.0)
-    smoother = cf.Chain(f, beta=live.chain.beta, rule=rule)
-    return cf.Chain(live.chain.filter(), beta=smoother.beta, smoother=smoother, rule=rule), rows
+    smoother = cf.Pipeline(f, beta=live.pipe.beta, rule=rule)
+    return cf.Pipeline(live.pipe.filter(), beta=smoother.beta, smoother=smoother, rule=rule), rows
 
 
-def offline(chain: cf.Chain, rows: list[Row], lag: int | None) -> Events:
+def offline(pipe: cf.Pipeline, rows: list[Row], lag: int | None) -> Events:
     """Return the events of one table of all rows."""
     columns: dict[str, Any] = {name: [row[i] for row in rows] for i, name in enumerate(Row._fields)}
-    names = enumerate(chain.classes)
+    names = enumerate(pipe.classes)
     columns |= {f"p_{name}": [row.probs[k] for row in rows] for k, name in names}
     del columns["probs"]
     how: dict[str, Any] = {} if lag is None else {"smooth": True, "lag": lag}
     found: Events = {}
-    take(found, cf.Events.from_table(cf.events(pl.DataFrame(columns), chain, **how)))
+    take(found, cf.Events.from_table(cf.events(pl.DataFrame(columns), pipe, **how)))
     return found
 
 
-def by_tracker(chain: cf.Chain, chunks: Chunks, lag: int | None, folder: Path) -> Events:
+def by_tracker(pipe: cf.Pipeline, chunks: Chunks, lag: int | None, folder: Path) -> Events:
     """Give a tracker rows by one call or by several; after each chunk, it is saved and loaded."""
-    tracker = cf.Tracker(chain, events=True, lag=lag)
+    tracker = cf.Tracker(pipe, events=True, lag=lag)
     found: Events = {}
     for number, rows in enumerate(chunks):
         if number % 2:
@@ -69,28 +69,28 @@ def by_tracker(chain: cf.Chain, chunks: Chunks, lag: int | None, folder: Path) -
     return ended(tracker, found)
 
 
-def by_lines(chain: cf.Chain, chunks: Chunks, lag: int | None, folder: Path) -> Events:
+def by_lines(pipe: cf.Pipeline, chunks: Chunks, lag: int | None, folder: Path) -> Events:
     """Give the lines of each chunk to another process of ``stream --events``, with one state."""
     state, file = folder / "state", folder / "events"
     numbers = iter(range(sum(map(len, chunks))))
     for rows in chunks:
         with TemporaryFile() as source, TemporaryFile() as sink:
-            source.write(b"".join(as_line(chain, next(numbers), row) for row in rows))
+            source.write(b"".join(as_line(pipe, next(numbers), row) for row in rows))
             source.seek(0)
             serve(
-                lambda names: chain, source=source.fileno(), sink=sink.fileno(), state=state,
+                lambda names: pipe, source=source.fileno(), sink=sink.fileno(), state=state,
                 errors=io.StringIO(), events=file, lag=lag, line_number="n",
             )  # fmt: skip
     lines = [json.loads(line) for line in file.read_text().splitlines()]
     keys = ("stream", "class", "start", "end", "probability")
     found: Events = {}
     take(found, (cf.Event(*(line[key] for key in keys)) for line in lines))
-    return ended(resume(lambda names: chain, state, lag=lag).tracker, found)
+    return ended(resume(lambda names: pipe, state, lag=lag).tracker, found)
 
 
-def as_line(chain: cf.Chain, number: int, row: Row) -> bytes:
+def as_line(pipe: cf.Pipeline, number: int, row: Row) -> bytes:
     line = {"n": number, "time": row.time, "stream": row.stream, "source": row.source}
-    probs = zip(chain.classes, row.probs, strict=True)
+    probs = zip(pipe.classes, row.probs, strict=True)
     line |= {f"p_{name}": None if math.isnan(p) else p for name, p in probs}
     return json.dumps(line).encode() + b"\n"
 
@@ -104,17 +104,17 @@ def cut(rows: list[Row], cuts: list[int]) -> Iterator[list[Row]]:
 @pytest.mark.parametrize("live", [by_tracker, by_lines])
 @given(seed=seeds, lag=lags, cuts=st.lists(st.integers(0, 120), max_size=6))
 def test_live_events_are_those_of_the_whole_table(
-    live: Callable[[cf.Chain, Chunks, int | None, Path], Events],
+    live: Callable[[cf.Pipeline, Chunks, int | None, Path], Events],
     labels: bool,
     seed: int,
     lag: int | None,
     cuts: list[int],
 ) -> None:
     """To the bit, in any chunking, with a restart after each chunk."""
-    chain, rows = case(seed, labels, lag)
+    pipe, rows = case(seed, labels, lag)
     with TemporaryDirectory() as folder:
-        found = live(chain, [*cut(rows, cuts)], lag, Path(folder))
-    wanted = offline(chain, rows, lag)
+        found = live(pipe, [*cut(rows, cuts)], lag, Path(folder))
+    wanted = offline(pipe, rows, lag)
     if labels:  # offline they come by their start, live by their end
         found, wanted = ({k: sorted(x) for k, x in several.items()} for several in (found, wanted))
     assert found == wanted

@@ -29,7 +29,7 @@ def same(a: Any, b: Any) -> bool:
 @given(f=filters(), beta=WEIGHTS)
 def test_round_trip(f: cf.DirichletFilter, beta: dict[str, float], tmp_path: Path) -> None:
     path = tmp_path / "walk.toml"
-    cf.Chain.of(f, beta=beta).save(path)
+    cf.Pipeline.of(f, beta=beta).save(path)
     restored = cf.load(path)
     assert same(restored.filter(), f)
     assert restored.beta == (beta or 1.0)
@@ -40,7 +40,7 @@ def test_round_trip(f: cf.DirichletFilter, beta: dict[str, float], tmp_path: Pat
 
 def test_every_option_is_written(tmp_path: Path) -> None:
     path = tmp_path / "walk.toml"
-    cf.Chain.of(
+    cf.Pipeline.of(
         cf.DirichletFilter(
             [3, "sit still"],
             half_life=1.0,
@@ -81,7 +81,7 @@ def test_every_option_is_written(tmp_path: Path) -> None:
 def test_options_that_need_each_other(tmp_path: Path) -> None:
     prior = [2.0 * cf.DirichletFilter(2).max_concentration, 1.0]
     f = cf.DirichletFilter(2, prior=prior, max_concentration=2 * prior[0])
-    cf.Chain(f).save(tmp_path / "walk.toml")
+    cf.Pipeline(f).save(tmp_path / "walk.toml")
     assert same(cf.load(tmp_path / "walk.toml").filter(), f)
 
 
@@ -89,7 +89,7 @@ def test_settings_are_saved_and_the_state_is_not(tmp_path: Path) -> None:
     f = cf.DirichletFilter(["walk", "sit"], prior=[2.0, 1.0])
     f.run([[0.0, 1.0]] * 9)
     before = f.alpha
-    cf.Chain(f).save(tmp_path / "walk.toml")
+    cf.Pipeline(f).save(tmp_path / "walk.toml")
     assert cf.load(tmp_path / "walk.toml").filter().state.alpha.tolist() == [2.0, 1.0]
     assert f.alpha.tobytes() == before.tobytes()
 
@@ -112,5 +112,5 @@ def test_written_by_hand(tmp_path: Path) -> None:
 
 def test_numpy_numbers_as_classes(tmp_path: Path) -> None:
     classes: Any = np.arange(3)
-    cf.Chain(cf.DirichletFilter(classes)).save(tmp_path / "walk.toml")
+    cf.Pipeline(cf.DirichletFilter(classes)).save(tmp_path / "walk.toml")
     assert cf.load(tmp_path / "walk.toml").classes == (0, 1, 2)

@@ -27,8 +27,8 @@ def test_channels_are_restored_to_the_bit(
         name: cf.Channel(rng.dirichlet(np.full(K, 0.1), K) + 1e-99, rng.uniform(0.1, 9, K))
         for name in sources
     }
-    chain = cf.Chain.of(f, beta=sources, channel=channel | {"no channel": None})
-    chain.save(tmp_path / "walk.toml")
+    pipe = cf.Pipeline.of(f, beta=sources, channel=channel | {"no channel": None})
+    pipe.save(tmp_path / "walk.toml")
     restored: Any = cf.load(tmp_path / "walk.toml").channel
     assert list(restored) == list(sources)
     for name, saved in channel.items():
@@ -46,7 +46,7 @@ def test_a_channel_written_by_hand(tmp_path: Path) -> None:
     path.write_text(VALID + '[channel."very weak"]\nmatrix = [[9, 1], [2, 2]]\n')
     assert cf.load(path).channel == {"very weak": cf.Channel([[0.9, 0.1], [0.5, 0.5]])}
     channel = {"weak": cf.Channel([[3, 1], [1, 1]], [1, 3])}
-    cf.Chain.of(cf.DirichletFilter(2), channel=channel).save(path)
+    cf.Pipeline.of(cf.DirichletFilter(2), channel=channel).save(path)
     assert path.read_text().splitlines()[-4:] == [
         "",
         "[channel.weak]",
@@ -66,9 +66,9 @@ def test_a_channel_written_by_hand(tmp_path: Path) -> None:
 )
 def test_policies_are_restored(policy: Any, tmp_path: Path) -> None:
     path = tmp_path / "walk.toml"
-    cf.Chain(cf.StickyFilter(2), beta={policy.weak: 0.1, policy.strong: 1.0}, policy=policy).save(
-        path
-    )
+    cf.Pipeline(
+        cf.StickyFilter(2), beta={policy.weak: 0.1, policy.strong: 1.0}, policy=policy
+    ).save(path)
     restored: Any = cf.load(path).policy
     assert type(restored) is type(policy)
     assert restored._options == policy._options
@@ -76,7 +76,7 @@ def test_policies_are_restored(policy: Any, tmp_path: Path) -> None:
     assert section.pop("kind") == type(policy).__name__.lower()
     assert section == {k: v for k, v in options(policy).items() if v is not None}
     policy.called(policy.strong, [1.0, 0.0], [0.5, 0.5], 1.0)  # the file has no state
-    cf.Chain.of(cf.StickyFilter(2), policy=policy).save(path)
+    cf.Pipeline.of(cf.StickyFilter(2), policy=policy).save(path)
     assert cf.load(path).policy.state != policy.state  # type: ignore[union-attr]
 
 

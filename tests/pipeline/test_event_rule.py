@@ -69,18 +69,18 @@ def test_a_setting_that_means_nothing_is_refused(
         ({"change_cost": {"walk": 1.0, "sit": 1.0}}, "change_cost", "other"),
     ],
 )
-def test_a_rule_must_fit_the_classes_of_its_chain(
+def test_a_rule_must_fit_the_classes_of_its_pipe(
     options: dict[str, Any], argument: str, value: Any
 ) -> None:
     f = cf.RawFilter(CLASSES)
     with pytest.raises(cf.ArgumentError) as caught:
-        cf.Chain(f, rule=cf.EventRule(**options))
+        cf.Pipeline(f, rule=cf.EventRule(**options))
     assert (caught.value.argument, caught.value.value) == (argument, value)
     with pytest.raises(cf.ArgumentError, match=argument):
-        cf.Chain(f).with_rule(cf.EventRule(**options))
+        cf.Pipeline(f).with_rule(cf.EventRule(**options))
 
 
-def test_a_chain_keeps_its_rule_in_a_file(tmp_path: Path) -> None:
+def test_a_pipe_keeps_its_rule_in_a_file(tmp_path: Path) -> None:
     rule = cf.EventRule(
         {"walk": 1.5, "sit": 0.1, "other": 1 / 3},
         min_duration={"walk": 10.0},
@@ -90,19 +90,19 @@ def test_a_chain_keeps_its_rule_in_a_file(tmp_path: Path) -> None:
         ignore="other",
         max_delay=60,
     )
-    chain = cf.Chain(cf.StickyFilter(CLASSES), beta={"weak": 0.5}, rule=rule)
-    chain.save(tmp_path / "chain.toml")
-    assert cf.load(tmp_path / "chain.toml").rule == rule
-    assert cf.load(tmp_path / "chain.toml").digest == chain.digest
+    pipe = cf.Pipeline(cf.StickyFilter(CLASSES), beta={"weak": 0.5}, rule=rule)
+    pipe.save(tmp_path / "pipeline.toml")
+    assert cf.load(tmp_path / "pipeline.toml").rule == rule
+    assert cf.load(tmp_path / "pipeline.toml").digest == pipe.digest
     assert (
-        chain.with_rule(None).digest
-        == cf.Chain(cf.StickyFilter(CLASSES), beta={"weak": 0.5}).digest
+        pipe.with_rule(None).digest
+        == cf.Pipeline(cf.StickyFilter(CLASSES), beta={"weak": 0.5}).digest
     )
-    assert chain.with_rule(cf.EventRule(1.0)).digest != chain.digest
+    assert pipe.with_rule(cf.EventRule(1.0)).digest != pipe.digest
 
 
 def test_a_rule_written_by_hand(tmp_path: Path) -> None:
-    path = tmp_path / "chain.toml"
+    path = tmp_path / "pipeline.toml"
     head = 'classes = ["a", "b"]\nfilter = "raw"\n[events]\n'
     path.write_text(head + 'change_cost = "2min"\nignore = ["b"]\n')
     assert cf.load(path).rule == cf.EventRule(120.0, ignore="b")

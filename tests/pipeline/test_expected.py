@@ -12,28 +12,28 @@ WEAK = Expected(5.0, 0.8, 5.0, (60.0, 1 / 3), 20.0)
 BETA = {"weak": 0.1, "strong": 1.0}
 
 
-def chain(**parts: Any) -> cf.Chain:
-    return cf.Chain(cf.StickyFilter(["walk", "sit"], half_life=60.0), beta=BETA, **parts)
+def pipe(**parts: Any) -> cf.Pipeline:
+    return cf.Pipeline(cf.StickyFilter(["walk", "sit"], half_life=60.0), beta=BETA, **parts)
 
 
 def test_a_file_has_it_to_the_bit(tmp_path: Path) -> None:
-    chain(expected={"weak": WEAK}).save(tmp_path / "walk.toml")
+    pipe(expected={"weak": WEAK}).save(tmp_path / "walk.toml")
     loaded = cf.load(tmp_path / "walk.toml")
     assert loaded.expected == {"weak": WEAK}
-    assert loaded.settings == chain().settings
+    assert loaded.settings == pipe().settings
     assert "[expected.weak]" in (tmp_path / "walk.toml").read_text()
 
 
 def test_states_written_without_it_still_load(tmp_path: Path) -> None:
     """The digest is that of the settings, and a tracker keeps what it expects."""
-    judged = chain(expected={"weak": WEAK})
-    assert judged.digest == chain().digest
+    judged = pipe(expected={"weak": WEAK})
+    assert judged.digest == pipe().digest
     cf.Tracker(judged).save(tmp_path / "tracker")
-    assert cf.Tracker.load(tmp_path / "tracker").chain.expected == {"weak": WEAK}
+    assert cf.Tracker.load(tmp_path / "tracker").pipe.expected == {"weak": WEAK}
 
 
 def test_it_stays_with_other_weights_or_filters() -> None:
-    judged = chain(expected={"weak": WEAK})
-    assert cf.Chain.of(judged, beta={"weak": 1.0}).expected == {"weak": WEAK}
-    assert cf.Chain(cf.EmaFilter(["walk", "sit"]), **judged._parts).expected == {"weak": WEAK}
-    assert chain().expected == {}
+    judged = pipe(expected={"weak": WEAK})
+    assert cf.Pipeline.of(judged, beta={"weak": 1.0}).expected == {"weak": WEAK}
+    assert cf.Pipeline(cf.EmaFilter(["walk", "sit"]), **judged._parts).expected == {"weak": WEAK}
+    assert pipe().expected == {}

@@ -19,12 +19,12 @@ CHANNEL = cf.Channel([[6, 3, 1], [2, 7, 1], [3, 3, 4]], prior=[2, 1, 1])
 
 def saved(path: Path, f: Any = None, **sections: Any) -> Path:
     f = cf.DirichletFilter(CLASSES, half_life=60.0) if f is None else f
-    cf.Chain.of(f, **sections).save(path)
+    cf.Pipeline.of(f, **sections).save(path)
     return path
 
 
 @pytest.fixture
-def tuned(tmp_path: Path) -> cf.Chain:
+def tuned(tmp_path: Path) -> cf.Pipeline:
     return cf.load(saved(tmp_path / "walk.toml", beta=BETA, channel={"weak": CHANNEL}))
 
 
@@ -43,9 +43,9 @@ def table(rows: int = 60) -> pl.DataFrame:
 
 TURNING = [[0.9, 0.1], [0.3, 0.7]]
 IN_JSON = [
-    cf.Chain(cf.DirichletFilter(CLASSES), beta=BETA, channel={"weak": CHANNEL}),
-    cf.Chain(cf.StickyFilter(["a", "b"], transitions=TURNING), beta={"prepared": 0.5}),
-    cf.Chain(
+    cf.Pipeline(cf.DirichletFilter(CLASSES), beta=BETA, channel={"weak": CHANNEL}),
+    cf.Pipeline(cf.StickyFilter(["a", "b"], transitions=TURNING), beta={"prepared": 0.5}),
+    cf.Pipeline(
         cf.MultiLabelFilter(
             ["a", "b"], {"a": cf.StickyFilter(2, transitions=TURNING), "b": cf.DirichletFilter(2)}
         )
@@ -53,22 +53,22 @@ IN_JSON = [
 ]
 
 
-@pytest.mark.parametrize("chain", IN_JSON)
-def test_json_is_the_same(chain: cf.Chain, tmp_path: Path) -> None:
-    (tmp_path / "settings.json").write_text(to_json(chain))
-    assert cf.load(tmp_path / "settings.json").settings == chain.settings
-    (tmp_path / "half.json").write_text(to_json(chain)[:-3])
+@pytest.mark.parametrize("pipe", IN_JSON)
+def test_json_is_the_same(pipe: cf.Pipeline, tmp_path: Path) -> None:
+    (tmp_path / "settings.json").write_text(to_json(pipe))
+    assert cf.load(tmp_path / "settings.json").settings == pipe.settings
+    (tmp_path / "half.json").write_text(to_json(pipe)[:-3])
     with pytest.raises(ValueError, match=r"half\.json: "):
         cf.load(tmp_path / "half.json")
 
 
-def test_a_bare_file_is_a_chain_too(tmp_path: Path) -> None:
-    chain = cf.load(saved(tmp_path / "bare.toml"))
-    assert chain.filter().gamma == cf.DirichletFilter(2, half_life=60.0).gamma
-    assert (chain.beta, chain.channel, chain.policy, chain.reference) == (1.0, {}, None, "")
+def test_a_bare_file_is_a_pipe_too(tmp_path: Path) -> None:
+    pipe = cf.load(saved(tmp_path / "bare.toml"))
+    assert pipe.filter().gamma == cf.DirichletFilter(2, half_life=60.0).gamma
+    assert (pipe.beta, pipe.channel, pipe.policy, pipe.reference) == (1.0, {}, None, "")
 
 
-def test_a_file_with_weights_and_channels(tuned: cf.Chain) -> None:
+def test_a_file_with_weights_and_channels(tuned: cf.Pipeline) -> None:
     assert tuned.beta == BETA
     assert tuned.channel == {"weak": CHANNEL, "strong": None}
     assert tuned.reference == "strong"
@@ -81,7 +81,7 @@ def test_a_file_with_a_policy_alone(tmp_path: Path) -> None:
     assert isinstance(tuned.policy, cf.policy.Periodic)
     rec = cf.rows(table()).by_stream()["ann"]
     assert np.array_equal(
-        cf.Chain.of(tuned).run(rec), cf.Chain.of(tuned.filter(), beta=1.0).run(rec)
+        cf.Pipeline.of(tuned).run(rec), cf.Pipeline.of(tuned.filter(), beta=1.0).run(rec)
     )
     tuned.save(tmp_path / "again.toml")
     again: Any = cf.load(tmp_path / "again.toml").policy
@@ -95,15 +95,15 @@ def test_a_channel_without_weights(tmp_path: Path) -> None:
     tuned = cf.load(saved(tmp_path / "walk.toml", channel={"weak": CHANNEL}))
     rec = cf.rows(table()).by_stream()["ann"]
     assert np.array_equal(
-        cf.Chain.of(tuned).run(rec),
-        cf.Chain.of(tuned.filter(), beta=1.0, channel={"weak": CHANNEL}).run(rec),
+        cf.Pipeline.of(tuned).run(rec),
+        cf.Pipeline.of(tuned.filter(), beta=1.0, channel={"weak": CHANNEL}).run(rec),
     )
     assert not np.array_equal(
-        cf.Chain.of(tuned).run(rec), cf.Chain.of(tuned.filter(), beta=1.0).run(rec)
+        cf.Pipeline.of(tuned).run(rec), cf.Pipeline.of(tuned.filter(), beta=1.0).run(rec)
     )
 
 
-def test_rows_of_one_source(tmp_path: Path, tuned: cf.Chain) -> None:
+def test_rows_of_one_source(tmp_path: Path, tuned: cf.Pipeline) -> None:
     probs = table().select([f"p_{c}" for c in CLASSES]).to_numpy()
     one = cf.load(saved(tmp_path / "one.toml", beta={"weak": 0.25}, channel={"weak": CHANNEL}))
     corrected = np.array([CHANNEL.apply(p) for p in probs])
@@ -115,14 +115,14 @@ def test_rows_of_one_source(tmp_path: Path, tuned: cf.Chain) -> None:
         cf.smooth(tuned, probs)
 
 
-def test_a_simple_rule_leaves_smoothing_to_another(tmp_path: Path, tuned: cf.Chain) -> None:
+def test_a_simple_rule_leaves_smoothing_to_another(tmp_path: Path, tuned: cf.Pipeline) -> None:
     rule = cf.load(saved(tmp_path / "rule.toml", cf.HoldFilter(CLASSES), beta=BETA))
     rec = cf.rows(table()).by_stream()["ann"]
     with pytest.raises(TypeError, match="filter"):
-        cf.Chain.of(rule).smooth(rec)
+        cf.Pipeline.of(rule).smooth(rec)
     rule = cf.Tuned(cf.HoldFilter(CLASSES), beta=BETA, reference="strong", smoother=tuned)
     for lag in (None, 3):
-        assert np.array_equal(cf.Chain.of(rule).smooth(rec, lag=lag), tuned.smooth(rec, lag))
+        assert np.array_equal(cf.Pipeline.of(rule).smooth(rec, lag=lag), tuned.smooth(rec, lag))
     assert np.array_equal(
-        cf.Chain.of(rule).run(rec), cf.Chain.of(cf.HoldFilter(CLASSES), beta=BETA).run(rec)
+        cf.Pipeline.of(rule).run(rec), cf.Pipeline.of(cf.HoldFilter(CLASSES), beta=BETA).run(rec)
     )

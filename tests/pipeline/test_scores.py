@@ -56,7 +56,7 @@ def test_tables_of_scores(kind: str, scores: str) -> None:
 def test_scores_in_files(tmp_path: Any) -> None:
     day, out = tmp_path / "day.csv", tmp_path / "out.csv"
     cf.write_table(KINDS["polars"](columns(**SCORES["percent"])), day)
-    filter_parts(day, out, cf.Chain(walk_sit()), scores="percent")
+    filter_parts(day, out, cf.Pipeline(walk_sit()), scores="percent")
     expected = cf.filter_table(pd.DataFrame(columns()), walk_sit())["f_walk"]
     np.testing.assert_allclose(cf.read_table(out)["f_walk"].to_numpy(), expected, rtol=1e-12)
 

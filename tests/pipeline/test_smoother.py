@@ -26,10 +26,10 @@ MATRIX = [[0.98, 0.01, 0.01], [0.02, 0.97, 0.01], [0.05, 0.05, 0.9]]
 RULE, PATIENT = cf.EventRule(2.0, min_duration={"walk": 4.0}), cf.EventRule(12.0, merge_gap=5.0)
 
 
-def chain(f: Any = None, smoother: cf.Chain | None = None, **parts: Any) -> cf.Chain:
+def pipe(f: Any = None, smoother: cf.Pipeline | None = None, **parts: Any) -> cf.Pipeline:
     f = cf.StickyFilter(CLASSES, half_life=2.0) if f is None else f
     given: Any = {"beta": BETA, "channel": {"weak": CHANNEL}} | parts
-    return cf.Chain(f, smoother=smoother, **given)
+    return cf.Pipeline(f, smoother=smoother, **given)
 
 
 def table(rows: int = 80) -> pl.DataFrame:
@@ -82,8 +82,8 @@ PARTS = st.fixed_dictionaries(
 def test_a_file_brings_back_all_of_a_smoother_to_the_bit(
     f: Any, parts: Any, slow: Any, of_slow: Any
 ) -> None:
-    smoother = cf.Chain(slow, **of_slow)
-    whole = cf.Chain(f, smoother=smoother, **parts)
+    smoother = cf.Pipeline(slow, **of_slow)
+    whole = cf.Pipeline(f, smoother=smoother, **parts)
     again = loaded(file_of(whole))
     wanted = smoother if smoother.rule is not None else smoother.with_rule(whole.rule)
     assert again.smoother.settings == wanted.settings
@@ -92,8 +92,8 @@ def test_a_file_brings_back_all_of_a_smoother_to_the_bit(
 
 
 def test_a_file_has_all_of_the_smoother(tmp_path: Path) -> None:
-    slow = chain(cf.StickyFilter(CLASSES, stay=0.999), rule=cf.EventRule(90.0))
-    chain(rule=cf.EventRule(20.0, merge_gap=5.0), smoother=slow).save(tmp_path / "walk.toml")
+    slow = pipe(cf.StickyFilter(CLASSES, stay=0.999), rule=cf.EventRule(90.0))
+    pipe(rule=cf.EventRule(20.0, merge_gap=5.0), smoother=slow).save(tmp_path / "walk.toml")
     text = (tmp_path / "walk.toml").read_text()
     written = section(text)
     assert 'filter = "sticky"' in written
@@ -103,11 +103,11 @@ def test_a_file_has_all_of_the_smoother(tmp_path: Path) -> None:
     df = table()
     assert again.smoother.rule == cf.EventRule(90.0)
     rec = cf.rows(df).by_stream()["ann"]
-    assert np.array_equal(again.smooth(rec), cf.Chain.of(slow).smooth(rec))
-    assert np.array_equal(again.run(rec), cf.Chain.of(chain()).run(rec))
+    assert np.array_equal(again.smooth(rec), cf.Pipeline.of(slow).smooth(rec))
+    assert np.array_equal(again.run(rec), cf.Pipeline.of(pipe()).run(rec))
 
 
-def test_a_smoother_without_a_rule_has_that_of_the_chain() -> None:
+def test_a_smoother_without_a_rule_has_that_of_the_pipe() -> None:
     text = (
         'classes = ["walk", "sit", "sleep"]\nfilter = "sticky"\n[options]\nhalf_life = "1min"\n'
         "[beta]\nweak = 0.5\nstrong = 1\n[channel.weak]\nmatrix = [[6, 3, 1], [2, 7, 1], [3, 3, 4]]"
@@ -128,22 +128,22 @@ def test_each_label_has_a_smoother_of_its_own(tmp_path: Path) -> None:
     labels = ["robin", "wren"]
     quick = cf.StickyFilter(2, stay=0.9)
 
-    def several(robin: float, wren: float, **parts: Any) -> cf.Chain:
+    def several(robin: float, wren: float, **parts: Any) -> cf.Pipeline:
         filters = {
             n: cf.StickyFilter(2, stay=x) for n, x in zip(labels, (robin, wren), strict=True)
         }
-        return cf.Chain(cf.MultiLabelFilter(labels, filters), **parts)
+        return cf.Pipeline(cf.MultiLabelFilter(labels, filters), **parts)
 
     for slow in (several(0.99, 0.9), several(0.99, 0.99), several(0.95, 0.99, beta=0.5)):
-        for below in (cf.Chain(cf.MultiLabelFilter(labels, quick)), several(0.9, 0.8)):
-            both = cf.Chain(below.filter(), smoother=slow, rule=cf.EventRule(3.0))
+        for below in (cf.Pipeline(cf.MultiLabelFilter(labels, quick)), several(0.9, 0.8)):
+            both = cf.Pipeline(below.filter(), smoother=slow, rule=cf.EventRule(3.0))
             both.save(tmp_path / "birds.toml")
             again = cf.load(tmp_path / "birds.toml")
             assert again.digest == both.digest
             assert again.smoother.settings == slow.with_rule(both.rule).settings
             lane = again.head("wren")
             assert lane.smoother.filter().stay == slow.head("wren").filter().stay
-    only = cf.Chain(cf.MultiLabelFilter(labels, quick), smoother=several(0.99, 0.9))
+    only = cf.Pipeline(cf.MultiLabelFilter(labels, quick), smoother=several(0.99, 0.9))
     only.save(tmp_path / "birds.toml")
     text = (tmp_path / "birds.toml").read_text()
     assert "[smoother.labels.robin.options]\nstay = 0.99" in section(text)
@@ -155,15 +155,15 @@ def test_each_label_has_a_smoother_of_its_own(tmp_path: Path) -> None:
 
 def test_smoothed_rows_have_the_rule_of_the_smoother(tmp_path: Path, run: Run) -> None:
     df = table()
-    both = chain(rule=RULE, smoother=chain(SLOW, rule=PATIENT))
-    rows = cf.smooth_table(df, chain(SLOW))
+    both = pipe(rule=RULE, smoother=pipe(SLOW, rule=PATIENT))
+    rows = cf.smooth_table(df, pipe(SLOW))
     wanted = cf.events(rows, PATIENT)
     assert cf.events(df, both, smooth=True).equals(wanted)
     assert not cf.events(df, both, RULE, smooth=True).equals(wanted)
-    assert cf.events(df, both).equals(cf.events(df, chain(rule=RULE)))
+    assert cf.events(df, both).equals(cf.events(df, pipe(rule=RULE)))
     recs = cf.rows(df).by_stream()
-    assert both.events(recs, smooth=True) == cf.events(recs, chain(SLOW, rule=PATIENT), smooth=True)
-    fallback = chain(rule=RULE, smoother=chain(SLOW))
+    assert both.events(recs, smooth=True) == cf.events(recs, pipe(SLOW, rule=PATIENT), smooth=True)
+    fallback = pipe(rule=RULE, smoother=pipe(SLOW))
     assert fallback.smoother.rule == RULE
     assert cf.events(df, fallback, smooth=True).equals(cf.events(rows, RULE))
     both.save(tmp_path / "walk.toml")
@@ -174,7 +174,7 @@ def test_smoothed_rows_have_the_rule_of_the_smoother(tmp_path: Path, run: Run) -
 
 
 def test_copies_keep_the_smoother() -> None:
-    both = chain(rule=RULE, smoother=chain(SLOW, rule=PATIENT), policy=cf.policy.Periodic(4))
+    both = pipe(rule=RULE, smoother=pipe(SLOW, rule=PATIENT), policy=cf.policy.Periodic(4))
     assert pickle.loads(pickle.dumps(both)).settings == both.settings
     one = both.with_rule(cf.EventRule(7.0))
     assert one.rule == one.smoother.rule == cf.EventRule(7.0)
@@ -183,20 +183,20 @@ def test_copies_keep_the_smoother() -> None:
     assert (two.rule, two.smoother.rule) == (RULE, cf.EventRule(9.0))
     none = both.with_rule(None)
     assert (none.rule, none.smoother.rule) == (None, None)
-    alone = chain().with_rule(RULE, smoothed=PATIENT)
+    alone = pipe().with_rule(RULE, smoothed=PATIENT)
     assert (alone.rule, alone.smoother.rule) == (RULE, PATIENT)
-    assert alone.smoother.filter().stay == chain().filter().stay
-    assert chain().with_rule(RULE).smoother.rule == RULE
-    given = cf.Chain.of(both, beta={"weak": 0.5, "strong": 0.75})
+    assert alone.smoother.filter().stay == pipe().filter().stay
+    assert pipe().with_rule(RULE).smoother.rule == RULE
+    given = cf.Pipeline.of(both, beta={"weak": 0.5, "strong": 0.75})
     assert given.smoother.beta == given.beta == {"weak": 0.5, "strong": 0.75}
     assert given.smoother.rule == PATIENT
-    assert both.digest != chain(rule=RULE, policy=both.policy).digest
+    assert both.digest != pipe(rule=RULE, policy=both.policy).digest
 
 
 def test_what_does_not_differ_is_no_smoother_of_its_own() -> None:
-    same = chain(smoother=chain())
+    same = pipe(smoother=pipe())
     assert same.smoother is same
     assert "smoother" not in same.settings
-    held = cf.Tuned(cf.HoldFilter(CLASSES), beta=BETA, reference="strong", smoother=chain(SLOW))
+    held = cf.Tuned(cf.HoldFilter(CLASSES), beta=BETA, reference="strong", smoother=pipe(SLOW))
     assert held.expecting({}).smoother is held.smoother
     assert playable(held) is held.smoother

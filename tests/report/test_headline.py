@@ -33,9 +33,9 @@ def streams(labels: bool = True) -> dict[str, cf.Rows]:
     return recs
 
 
-def chain(rule: cf.EventRule | None = None) -> cf.Chain:
+def pipe(rule: cf.EventRule | None = None) -> cf.Pipeline:
     f = cf.StickyFilter([f"class {i}" for i in range(4)], half_life=60.0)
-    return cf.Chain(f, beta={"strong": 1.0, "weak": 0.2}, rule=rule)
+    return cf.Pipeline(f, beta={"strong": 1.0, "weak": 0.2}, rule=rule)
 
 
 def counted(rec: cf.Rows, classes: list[Any]) -> tuple[int, float]:
@@ -69,7 +69,7 @@ def tiles(html: str) -> dict[str, list[str]]:
 
 
 def test_every_figure() -> None:
-    recs, tuned = streams(), chain(cf.EventRule("20s"))
+    recs, tuned = streams(), pipe(cf.EventRule("20s"))
     result = figures(list(recs.items()), tuned)
     shown = tiles(headline(result, tuned))
     totals = np.zeros((2, 2))
@@ -105,15 +105,15 @@ def test_every_figure() -> None:
 
 def test_without_labels_and_without_a_rule() -> None:
     recs = streams(labels=False)
-    shown = tiles(headline(figures(list(recs.items()), chain()), chain()))
+    shown = tiles(headline(figures(list(recs.items()), pipe()), pipe()))
     assert list(shown) == ["Changes an hour", "Events", "Hours"]
-    assert int(shown["Events"][0]) == len(cf.events(recs, chain(), cf.EventRule()))
+    assert int(shown["Events"][0]) == len(cf.events(recs, pipe(), cf.EventRule()))
     assert "at a change cost of 0, since the settings have no rule for events" in shown["Events"][1]
 
 
 def test_a_rule_by_class_is_said() -> None:
     rule = cf.EventRule(5.0, min_duration={"class 0": 10.0}, merge_gap=3.0)
-    tuned = chain(rule)
+    tuned = pipe(rule)
     shown = tiles(headline(figures(list(streams().items()), tuned), tuned))
     assert shown["Events"][1].endswith(
         "change cost 5 s, minimum duration by class, and 1 more option"
@@ -121,8 +121,8 @@ def test_a_rule_by_class_is_said() -> None:
 
 
 def test_rows_without_time() -> None:
-    rec = cf.rows(time=[0.0], source="weak", probs=[[0.9, 0.1, 0.0, 0.0]], classes=chain().classes)
-    shown = tiles(headline(figures([("one", rec)], chain()), chain()))
+    rec = cf.rows(time=[0.0], source="weak", probs=[[0.9, 0.1, 0.0, 0.0]], classes=pipe().classes)
+    shown = tiles(headline(figures([("one", rec)], pipe()), pipe()))
     assert list(shown) == ["Events", "Hours"]
 
 
@@ -151,7 +151,7 @@ def test_too_many_streams_to_measure_are_said(
     monkeypatch.setattr(report, "MAX_MEASURED_STREAMS", count)
     monkeypatch.setattr(report, "compare", lambda *args, **options: "")
     monkeypatch.setattr(report, "comparison_section", lambda comparison: "")
-    cf.report(streams(), tmp_path / "r.html", chain())
+    cf.report(streams(), tmp_path / "r.html", pipe())
     text = (tmp_path / "r.html").read_text("utf-8")
     said = "Confusions, calibration, comparison and calls: from the first 720 rows of 1 stream."
     assert (said in text) == (count == 1)

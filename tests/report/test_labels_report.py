@@ -46,12 +46,12 @@ def test_a_report_is_written(tmp_path: Path) -> None:
 
 
 def test_settings_without_named_weights(tmp_path: Path) -> None:
-    chain = cf.Chain(cf.MultiLabelFilter(LABELS, cf.StickyFilter(2)), beta=0.5)
-    cf.report(label_recordings(), tmp_path / "labels.html", chain)
+    pipe = cf.Pipeline(cf.MultiLabelFilter(LABELS, cf.StickyFilter(2)), beta=0.5)
+    cf.report(label_recordings(), tmp_path / "labels.html", pipe)
     assert "<td>mic</td>" in re.sub(" class=.[a-z]*.", "", (tmp_path / "labels.html").read_text())
 
 
-def test_a_recording_and_a_chain_in_a_notebook() -> None:
+def test_a_recording_and_a_pipe_in_a_notebook() -> None:
     rec = label_recordings()["wood"]
     html = rec._repr_html_()
     header, *lines = rows_of(html)

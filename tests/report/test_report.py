@@ -219,7 +219,7 @@ def test_the_table_of_calibration_leaves_out_bins_of_few_rows() -> None:
         classes=2,
         label=np.repeat([0, 1, 0], [30, 10, 60]),
     )
-    raw = cf.Chain(cf.RawFilter(2), beta={"only": 1.0})
+    raw = cf.Pipeline(cf.RawFilter(2), beta={"only": 1.0})
     html = calibration_section([rec], raw, "only", labelled=True)
     lines = [re.findall(r"<t[hd][^>]*>(.*?)</t", row) for row in html.split("<tr>")[1:]]
     assert lines[0] == ["probability", "filtered", "only"]
@@ -270,7 +270,7 @@ def test_calls_by_hand(labelled: bool) -> None:
     assert [float(row[0]) for row in rows] == sorted(float(row[0]) for row in rows)
     assert float(rows[-1][0]) == pytest.approx(calls / hours, abs=0.06)
     if labelled:
-        right = [cf.Chain.of(settings()).run(rec).argmax(1) == rec.label for rec in recs]
+        right = [cf.Pipeline.of(settings()).run(rec).argmax(1) == rec.label for rec in recs]
         assert float(rows[-1][1]) == pytest.approx(100 * np.concatenate(right).mean(), abs=0.06)
     else:
         assert rows[-1][1] == "100.0"  # all calls agree with all calls

@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 
 from classfilter.engine import store
 
-from .lines import CHAIN, CLASSES, MAX_JUMP, NUMBERED, chunk_lines, last_lines, wanted
+from .lines import CLASSES, MAX_JUMP, NUMBERED, PIPE, chunk_lines, last_lines, wanted
 
 ALLOWED = 4 << 20
 """Bytes that memory may grow after warm-up: allocators keep a little in reserve."""
@@ -71,7 +71,7 @@ class Life:
         self.state, self.events = folder / "state", folder / "events"
         self.ends: Counter[str] = Counter()
         self.furthest = 0
-        CHAIN.save(folder / "chain.toml")
+        PIPE.save(folder / "pipeline.toml")
 
     def position(self) -> int:
         """Return the number of the line that the state lacks first."""
@@ -93,7 +93,7 @@ class Life:
 
     def start(self, room: int | None = None) -> Any:
         """Start a process; with `room`, no file may grow beyond so many bytes."""
-        command = [sys.executable, "-m", "classfilter", "stream", "--config", "chain.toml"]
+        command = [sys.executable, "-m", "classfilter", "stream", "--config", "pipeline.toml"]
         command += ["--classes", ",".join(CLASSES), "--state", "state", "--events", "events"]
         command += ["--every", "0.05s", "--line-number", "n", "--max-jump", f"{MAX_JUMP:.0f}s"]
 

@@ -16,7 +16,7 @@ ROWS, WRONG = 1000, 2
 NUMBERED = ROWS + WRONG
 """Lines of a chunk that have a number; garbage has none."""
 MAX_GAP, MAX_JUMP, END_GAP = 60.0, 1000.0, 500.0
-CHAIN = cf.Chain(
+PIPE = cf.Pipeline(
     cf.DirichletFilter(CLASSES, half_life=20.0),
     rule=cf.EventRule(0.5, min_duration=2.0, max_gap=MAX_GAP),
 )
@@ -90,7 +90,7 @@ def wanted(chunks: int, seed: int) -> dict[str, list[tuple[Any, ...]]]:
     table = {"stream": [f"s{s}" for s in columns[0].tolist()], "time": columns[1]}
     table |= {f"p_{name}": columns[2][:, k] for k, name in enumerate(CLASSES)}
     events: dict[str, list[tuple[Any, ...]]] = {f"s{s}": [] for s in range(STREAMS)}
-    for e in cf.Events.from_table(cf.events(pl.DataFrame(table), CHAIN)):
+    for e in cf.Events.from_table(cf.events(pl.DataFrame(table), PIPE)):
         if e.start < end:  # the last row's own event goes on
             events[str(e.stream)].append((e.label, e.start, e.end, e.probability))
     return events

@@ -21,12 +21,12 @@ from micro_batches import Store, Watermark, checked_columns, run_batch
 NAMES = ["stream", "class", "start", "end", "duration", "probability", "status", "error", "taken"]
 RULE = cf.EventRule(2.0, min_duration={"walk": 3.0}, merge_gap=1.0, max_gap=8.0)
 SINGLE = cf.DirichletFilter(CLASSES[::-1], half_life=20.0, estimate="mean", dtype=np.float32)
-CHAINS: dict[str, tuple[cf.Chain, int | None]] = {
-    "dirichlet": (cf.Chain(cf.DirichletFilter(CLASSES, half_life=5.0), rule=RULE), None),
-    "single": (cf.Chain(SINGLE, rule=cf.EventRule(1.0, ignore="sit")), None),
-    "in Python": (cf.Chain(cf.VoteFilter(CLASSES, 3), rule=cf.EventRule(0.5)), None),
-    "lag": (cf.Chain(cf.StickyFilter(CLASSES, half_life=5.0), rule=RULE), 3),
-    "lag, single": (cf.Chain(SINGLE, rule=cf.EventRule(1.0)), 1),
+PIPES: dict[str, tuple[cf.Pipeline, int | None]] = {
+    "dirichlet": (cf.Pipeline(cf.DirichletFilter(CLASSES, half_life=5.0), rule=RULE), None),
+    "single": (cf.Pipeline(SINGLE, rule=cf.EventRule(1.0, ignore="sit")), None),
+    "in Python": (cf.Pipeline(cf.VoteFilter(CLASSES, 3), rule=cf.EventRule(0.5)), None),
+    "lag": (cf.Pipeline(cf.StickyFilter(CLASSES, half_life=5.0), rule=RULE), 3),
+    "lag, single": (cf.Pipeline(SINGLE, rule=cf.EventRule(1.0)), 1),
 }
 LABELS = ("robin", "wren")
 BIRDS = cf.MultiLabelFilter(LABELS, cf.StickyFilter(2, half_life=5.0))
@@ -37,10 +37,10 @@ class Query:
     """An event query over a table's rows, in micro-batches."""
 
     def __init__(
-        self, chain: cf.Chain, lag: int | None, like: pl.DataFrame, expire_after: float | None
+        self, pipe: cf.Pipeline, lag: int | None, like: pl.DataFrame, expire_after: float | None
     ) -> None:
-        table = format_for(chain)
-        self.form = FrameFormat(table, table.layout(like.columns), chain, "quarantine")
+        table = format_for(pipe)
+        self.form = FrameFormat(table, table.layout(like.columns), pipe, "quarantine")
         self.lag, self.expire_after, self.like = lag, expire_after, like
         self.store, self.newest = Store(), 0.0
 
@@ -72,14 +72,16 @@ def keyed(rows: Any) -> Counter[Any]:
     return Counter(tuple(row[name] for name in NAMES[:6]) for row in rows)
 
 
-def offline(df: pl.DataFrame, chain: cf.Chain, lag: int | None, span: float | None) -> Counter[Any]:
+def offline(
+    df: pl.DataFrame, pipe: cf.Pipeline, lag: int | None, span: float | None
+) -> Counter[Any]:
     """Return the events of the rows, each stream cut where it was silent for too long."""
     how: dict[str, Any] = {} if lag is None else {"smooth": True, "lag": lag}
     found: Counter[Any] = Counter()
     for stream in df.partition_by("stream"):
         ends = np.flatnonzero(np.diff(stream["time"]) > (np.inf if span is None else span)) + 1
         for i, j in zip([0, *ends], [*ends, len(stream)], strict=True):
-            found += keyed(cf.events(stream[int(i) : int(j)], chain, **how).to_dicts())
+            found += keyed(cf.events(stream[int(i) : int(j)], pipe, **how).to_dicts())
     return found
 
 
@@ -89,17 +91,17 @@ def cut(df: pl.DataFrame, sizes: list[int]) -> list[pl.DataFrame]:
     return [df[i:j] for i, j in zip(starts, ends, strict=True) if i < min(j, len(df))]
 
 
-@pytest.mark.parametrize("kind", CHAINS)
+@pytest.mark.parametrize("kind", PIPES)
 @given(
     seed=st.integers(0, 2**32 - 1),
     span=st.sampled_from([None, 2.0, 8.0]),
     sizes=st.lists(st.integers(1, 25), max_size=6),
 )
 def test_any_micro_batches(kind: str, seed: int, span: float | None, sizes: list[int]) -> None:
-    chain, lag = CHAINS[kind]
-    chain = cf.Chain.of(chain, beta=BETA, channel=CHANNEL)
+    pipe, lag = PIPES[kind]
+    pipe = cf.Pipeline.of(pipe, beta=BETA, channel=CHANNEL)
     df = fleet(4, 80, seed).unique(ORDER, keep="first").sort("row")
-    query, out = Query(chain, lag, df, span), []
+    query, out = Query(pipe, lag, df, span), []
     ok, batches = [], cut(df, sizes)
     late: Counter[Any] = Counter()
     for part in batches:
@@ -112,7 +114,7 @@ def test_any_micro_batches(kind: str, seed: int, span: float | None, sizes: list
         out += came
     assert sum(row["taken"] for row in out) + late.total() == len(df)
     events = [row for row in out if row["status"] == "ok"] + query.last_events()
-    assert keyed(events) == offline(pl.concat(ok), chain, lag, span)
+    assert keyed(events) == offline(pl.concat(ok), pipe, lag, span)
 
 
 @pytest.mark.parametrize("lag", [None, 2])
@@ -126,13 +128,13 @@ def test_several_labels(lag: int | None, seed: int, sizes: list[int]) -> None:
             **{f"p_{name}": rng.random(50).round(2) for name in LABELS},
         }
     )
-    chain = cf.Chain(BIRDS, rule=BIRD_RULE)
-    query, out = Query(chain, lag, df, None), []
+    pipe = cf.Pipeline(BIRDS, rule=BIRD_RULE)
+    query, out = Query(pipe, lag, df, None), []
     for part in cut(df, sizes):
         out += query.run(part, seed)
     assert {row["status"] for row in out} <= {"ok", None}
     events = [row for row in out if row["status"] == "ok"] + query.last_events()
-    assert keyed(events) == offline(df, chain, lag, None)
+    assert keyed(events) == offline(df, pipe, lag, None)
 
 
 def row(number: int, at: float | None, stream: str = "ann", walk: float = 0.9) -> dict[str, Any]:
@@ -144,8 +146,8 @@ def table(*rows: dict[str, Any]) -> pl.DataFrame:
     return pl.DataFrame(list(rows), schema=fleet(1, 1).schema)
 
 
-def strong(rule: cf.EventRule = RULE, beta: float = 1.0) -> cf.Chain:
-    return cf.Chain(cf.RawFilter(CLASSES), beta=beta, rule=rule)
+def strong(rule: cf.EventRule = RULE, beta: float = 1.0) -> cf.Pipeline:
+    return cf.Pipeline(cf.RawFilter(CLASSES), beta=beta, rule=rule)
 
 
 def test_refused_rows_come_out_with_a_reason_and_change_nothing() -> None:
@@ -197,7 +199,7 @@ def test_dates_are_microseconds() -> None:
     [
         Query(strong(cf.EventRule(3.0)), None, fleet(1, 1), None),
         Query(strong(beta=0.5), None, fleet(1, 1), None),
-        Query(CHAINS["lag"][0], 3, fleet(1, 1), None),
+        Query(PIPES["lag"][0], 3, fleet(1, 1), None),
     ],
 )
 def test_a_query_goes_on_with_the_same_settings_only(other: Query) -> None:
@@ -209,8 +211,8 @@ def test_a_query_goes_on_with_the_same_settings_only(other: Query) -> None:
 
 
 def test_another_lag_is_another_setting() -> None:
-    chain = cf.Chain.of(CHAINS["lag"][0], beta=1.0)
-    query, other = (Query(chain, lag, fleet(1, 1), None) for lag in (3, 2))
+    pipe = cf.Pipeline.of(PIPES["lag"][0], beta=1.0)
+    query, other = (Query(pipe, lag, fleet(1, 1), None) for lag in (3, 2))
     query.run(table(row(0, 0.0)))
     other.store = query.store
     with pytest.raises(ValueError, match="was written with other settings"):

@@ -158,8 +158,8 @@ def test_what_is_wrong_is_said_before_anything_runs(spark: Any, tmp_path: Path) 
 
     refuse("not a streaming DataFrame; use event_frame", spark.range(1).selectExpr(
         "1.0 time", "'a' stream", "0.5 p_walk", "0.25 p_sit", "0.25 p_sleep"), F, RULE)  # fmt: skip
-    refuse("rule is None, and the chain has none", live, F)
-    refuse("live events need a filter or a chain", live, RULE)
+    refuse("rule is None, and the pipeline has none", live, F)
+    refuse("live events need a filter or a pipeline", live, RULE)
     refuse("live events need an EventRule", live, F, cf.ThresholdRule(0.5))
     refuse("lag is 0; it must be 1 row or more", live, F, RULE, lag=0)
     refuse("VoteFilter", live, cf.VoteFilter(CLASSES, 3), RULE, lag=2)

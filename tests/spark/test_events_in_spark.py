@@ -60,12 +60,12 @@ def test_any_arrow_batches(kind: str, seed: int, cuts: list[int]) -> None:
     """As in a worker, without Spark, and so with many more cuts."""
     df = fleet(4, 60, seed)
     filter, rule, how = CASES[kind]  # noqa: A001
-    table, chain = format_for(filter), cf.Chain(filter, beta=BETA, channel=CHANNEL)
-    form = FrameFormat(table, table.layout(df.columns), chain, "fail")
+    table, pipe = format_for(filter), cf.Pipeline(filter, beta=BETA, channel=CHANNEL)
+    form = FrameFormat(table, table.layout(df.columns), pipe, "fail")
     lag = how.get("lag") if how else 0
     with mock.patch.object(batch, "ROWS_OF_TABLE", 1):  # so that each batch is a table of its own
         out = list(_Events(form, rule, lag, None)(iter(batches(df, cuts))))
-    wanted = cf.events(df.sort(ORDER), chain, rule, **how)
+    wanted = cf.events(df.sort(ORDER), pipe, rule, **how)
     if len(wanted) or out:
         assert_same_bits(in_order(pa.Table.from_batches(out)), in_order(wanted))
 
@@ -199,7 +199,7 @@ def test_what_is_wrong_is_said_before_anything_runs(spark: Any) -> None:
         with pytest.raises(error, match=match):
             cf.spark.event_frame(*how, **more)
 
-    refuse("rule is None, and the chain has none", rows, f)
+    refuse("rule is None, and the pipeline has none", rows, f)
     refuse("lag is 3, without smooth=True", rows, f, rule, lag=3)
     refuse("min_duration names 'fly'", rows, f, cf.EventRule(1.0, min_duration={"fly": 1.0}))
     refuse("filter is a rule", rows, rule, beta=BETA, error=TypeError)

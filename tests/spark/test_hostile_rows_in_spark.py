@@ -12,7 +12,7 @@ import pytest
 
 import classfilter as cf
 from differences import part
-from entry_points import CHAIN, no_disagreement, same, table_columns, table_results
+from entry_points import PIPE, no_disagreement, same, table_columns, table_results
 from expected_rows import Result, expected
 from fleet_frames import by_row, write_parts
 from hostile_rows import CASES, DAY, FILTERS, NOW, SPAN, Case, Row
@@ -73,7 +73,7 @@ def test_frames(spark: Any) -> None:
     ]
     tables = [in_streams_of_its_own(case, enumerate(case.rows)) for case in cases]
     df = spark.createDataFrame(pl.concat(tables).sample(fraction=1.0, shuffle=True).to_arrow())
-    out = cf.spark.filter_frame(df, FILTERS["dirichlet"], **CHAIN, invalid="quarantine")
+    out = cf.spark.filter_frame(df, FILTERS["dirichlet"], **PIPE, invalid="quarantine")
     compare(cases, by_row(out))
 
 
@@ -92,7 +92,7 @@ def test_queries(expires: bool, spark: Any, tmp_path: Path) -> None:
     # So long a delay that the watermark, which has all cases in it, ends no stream of any.
     limits: dict[str, Any] = {"expire_after": SPAN, "delay": 2 * NOW} if expires else {}
     filtered = cf.spark.filter_stream(
-        live.parquet(str(tmp_path / "in")), FILTERS["dirichlet"], **CHAIN, invalid="quarantine",
+        live.parquet(str(tmp_path / "in")), FILTERS["dirichlet"], **PIPE, invalid="quarantine",
         max_ahead=DAY, **limits,
     )  # fmt: skip
     query = (

@@ -39,8 +39,8 @@ def spoil(df: pl.DataFrame, row: int, wrong: dict[str, Any]) -> pl.DataFrame:
 
 def form(invalid: str) -> FrameFormat:
     table = format_for(F)
-    chain = cf.Chain(F, beta=BETA, channel=CHANNEL)
-    return FrameFormat(table, table.layout(fleet(1, 1).columns), chain, invalid)
+    pipe = cf.Pipeline(F, beta=BETA, channel=CHANNEL)
+    return FrameFormat(table, table.layout(fleet(1, 1).columns), pipe, invalid)
 
 
 @pytest.mark.parametrize("kind", WRONG)

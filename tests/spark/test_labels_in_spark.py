@@ -23,9 +23,9 @@ pytestmark = pytest.mark.filterwarnings("ignore::classfilter.inputs.OddRowsWarni
 LABELS = ("robin", "wren")
 ORDER = ["stream", "time", "source", "p_robin", "p_wren"]
 CHANNEL = cf.Channel([[0.8, 0.2], [0.3, 0.7]])
-CHAINS = {
-    "plain": cf.Chain(cf.MultiLabelFilter(LABELS, cf.StickyFilter(2, half_life=5.0))),
-    "by label": cf.Chain(
+PIPES = {
+    "plain": cf.Pipeline(cf.MultiLabelFilter(LABELS, cf.StickyFilter(2, half_life=5.0))),
+    "by label": cf.Pipeline(
         cf.MultiLabelFilter(LABELS[::-1], cf.DirichletFilter(2, half_life=5.0, dtype=np.float32)),
         beta={"near": 1.0, "far": {"robin": 0.25, "wren": 0.75}},
         channel={"far": {"robin": CHANNEL, "wren": None}},
@@ -56,8 +56,8 @@ def birds(streams: int, rows: int, seed: int = 0) -> pl.DataFrame:
     )
 
 
-def by_heads(df: pl.DataFrame, chain: cf.Chain, lag: int | None = 0) -> dict[str, list[float]]:
-    """Return the results of each label by its own chain of two classes."""
+def by_heads(df: pl.DataFrame, pipe: cf.Pipeline, lag: int | None = 0) -> dict[str, list[float]]:
+    """Return the results of each label by its own pipeline of two classes."""
     found = {}
     for label in LABELS:
         p = pl.col(f"p_{label}")
@@ -66,68 +66,68 @@ def by_heads(df: pl.DataFrame, chain: cf.Chain, lag: int | None = 0) -> dict[str
             **{f"p_not {label}": df.sort(ORDER).select(1 - p).to_series()},
             **{f"p_{label}": df.sort(ORDER).select(p).to_series()},
         )
-        results = cf.smooth_table(two, chain.head(label), lag=lag)
+        results = cf.smooth_table(two, pipe.head(label), lag=lag)
         assert isinstance(results, pl.DataFrame)
         found[label] = results.sort("row")[f"f_{label}"].to_list()
     return found
 
 
-def check(out: pl.DataFrame, df: pl.DataFrame, chain: cf.Chain, lag: int | None = 0) -> None:
-    heads = by_heads(df, chain, lag)
+def check(out: pl.DataFrame, df: pl.DataFrame, pipe: cf.Pipeline, lag: int | None = 0) -> None:
+    heads = by_heads(df, pipe, lag)
     assert {name: out[f"f_{name}"].to_list() for name in LABELS} == heads
-    names = [str(name) for name in chain.classes]
+    names = [str(name) for name in pipe.classes]
     on = [",".join(n for n in names if heads[n][row] > 0.5) for row in range(len(df))]
     assert out["labels"].to_list() == on
 
 
-@pytest.mark.parametrize("kind", CHAINS)
+@pytest.mark.parametrize("kind", PIPES)
 @pytest.mark.parametrize("lag", [0, 2, None])
 @given(seed=st.integers(0, 2**32 - 1), cuts=st.lists(st.integers(0, 1000), max_size=5))
 def test_any_arrow_batches(kind: str, lag: int | None, seed: int, cuts: list[int]) -> None:
     """As in a worker, without Spark."""
-    df, chain = birds(3, 30, seed), CHAINS[kind]
-    table = format_for(chain)
-    form = FrameFormat(table, table.layout(df.columns), chain, "fail")
+    df, pipe = birds(3, 30, seed), PIPES[kind]
+    table = format_for(pipe)
+    form = FrameFormat(table, table.layout(df.columns), pipe, "fail")
     with mock.patch.object(batch, "ROWS_OF_TABLE", 1):  # so that each batch is a table of its own
         parts = list(batch.Work(form, lag)(iter(batches(df, cuts, ORDER))))
     out = pl.from_arrow(pa.Table.from_batches(parts))
     assert isinstance(out, pl.DataFrame)
-    check(out.sort("row"), df, chain, lag)
+    check(out.sort("row"), df, pipe, lag)
 
 
 def test_frames(spark: Any) -> None:
-    df, chain = birds(20, 400), CHAINS["by label"]
+    df, pipe = birds(20, 400), PIPES["by label"]
     frame = spark.createDataFrame(df.sample(fraction=1.0, shuffle=True, seed=0).to_arrow())
-    filtered = cf.spark.filter_frame(frame, chain, scores="independent")
+    filtered = cf.spark.filter_frame(frame, pipe, scores="independent")
     assert filtered.columns == [*df.columns, "f_robin", "f_wren", "labels"]
     assert dict(filtered.dtypes)["labels"] == "string"
-    check(by_row(filtered), df, chain)
+    check(by_row(filtered), df, pipe)
 
 
 @pytest.mark.slow
 def test_a_query_that_is_started_again(spark: Any, tmp_path: Path) -> None:
-    df, chain = birds(20, 400), CHAINS["by label"]
+    df, pipe = birds(20, 400), PIPES["by label"]
     schema = spark.createDataFrame(df.to_arrow()).schema
     parts = split(df.unique(["stream", "time", "source"], keep="first").sort("row"), 4)
     write_parts(parts[:2], tmp_path / "in")
     live = spark.readStream.schema(schema).option("maxFilesPerTrigger", 1)
     source = live.parquet(str(tmp_path / "in"))
-    run(spark, tmp_path, cf.spark.filter_stream(source, chain))
+    run(spark, tmp_path, cf.spark.filter_stream(source, pipe))
     write_parts(parts[2:], tmp_path / "in")
-    out, _ = run(spark, tmp_path, cf.spark.filter_stream(source, chain))
+    out, _ = run(spark, tmp_path, cf.spark.filter_stream(source, pipe))
     assert out["status"].unique().to_list() == ["ok"]
-    check(out, pl.concat(parts), chain)
+    check(out, pl.concat(parts), pipe)
 
 
 @pytest.mark.slow
 def test_invalid_scores_are_set_apart(spark: Any) -> None:
     df = birds(2, 20).with_columns(p_wren=pl.Series([1.5] + [0.25] * 19))
     frame = spark.createDataFrame(df.to_arrow())
-    out = by_row(cf.spark.filter_frame(frame, CHAINS["plain"], invalid="quarantine"))
+    out = by_row(cf.spark.filter_frame(frame, PIPES["plain"], invalid="quarantine"))
     assert out["status"].to_list() == ["invalid"] + ["ok"] * 19
     assert "class 'wren', is 1.5; it must lie in [0, 1]" in out["error"][0]
     assert out[0, "labels"] is None
-    check(out[1:], df[1:].with_columns(row=pl.col("row") - 1), CHAINS["plain"])
+    check(out[1:], df[1:].with_columns(row=pl.col("row") - 1), PIPES["plain"])
 
 
 HEADS: dict[str, Any] = {"activity": ["sit", "walk", "run"], "robin": None}
@@ -144,20 +144,20 @@ def activities(rows: int = 200) -> pl.DataFrame:
 def test_heads_of_several_classes(spark: Any) -> None:
     df = activities()
     parts = {"activity": cf.StickyFilter(3, half_life=5.0), "robin": cf.DirichletFilter(2)}
-    chain = cf.Chain(
+    pipe = cf.Pipeline(
         cf.MultiLabelFilter(HEADS, parts), beta={"near": 1.0, "far": {"activity": 0.25, "robin": 1}}
     )
-    expected = cf.filter_table(df.sort("stream", "time"), chain)
+    expected = cf.filter_table(df.sort("stream", "time"), pipe)
     assert isinstance(expected, pl.DataFrame)
     assert expected.columns[-2:] == ["activity", "labels"]
     frame = spark.createDataFrame(df.sample(fraction=1.0, shuffle=True, seed=0).to_arrow())
-    filtered = cf.spark.filter_frame(frame, chain)
+    filtered = cf.spark.filter_frame(frame, pipe)
     assert filtered.columns == expected.columns
     assert by_row(filtered).equals(expected.sort("row"))
     rule = cf.EventRule(change_cost=2.0)
-    events = pl.from_arrow(cf.spark.event_frame(frame, chain, rule).toArrow())
+    events = pl.from_arrow(cf.spark.event_frame(frame, pipe, rule).toArrow())
     assert isinstance(events, pl.DataFrame)
-    whole = cf.events(df.sort("stream", "time"), chain, rule)
+    whole = cf.events(df.sort("stream", "time"), pipe, rule)
     order = ["stream", "start", "class"]
     assert events.sort(order).equals(whole.sort(order))
     again = pl.from_arrow(cf.spark.event_frame(filtered, rule).toArrow())
@@ -169,11 +169,11 @@ def test_heads_of_several_classes(spark: Any) -> None:
 def test_a_query_of_heads_of_several_classes(spark: Any, tmp_path: Path) -> None:
     df = activities()
     f = {"activity": cf.StickyFilter(3, half_life=5.0), "robin": cf.DirichletFilter(2)}
-    chain = cf.Chain(cf.MultiLabelFilter(HEADS, f))
+    pipe = cf.Pipeline(cf.MultiLabelFilter(HEADS, f))
     schema = spark.createDataFrame(df.to_arrow()).schema
     write_parts(split(df.sort("row"), 3), tmp_path / "in")
     source = spark.readStream.schema(schema).parquet(str(tmp_path / "in"))
-    out, _ = run(spark, tmp_path, cf.spark.filter_stream(source, chain))
-    expected = cf.filter_table(df.sort("row"), chain)
+    out, _ = run(spark, tmp_path, cf.spark.filter_stream(source, pipe))
+    expected = cf.filter_table(df.sort("row"), pipe)
     assert isinstance(expected, pl.DataFrame)
     assert out.sort("row").drop("status", "error").equals(expected)

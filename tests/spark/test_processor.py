@@ -40,7 +40,7 @@ class Query:
         table = format_for(filter)
         layout = table.layout(fleet(1, 1).columns)
         self.form = FrameFormat(
-            table, layout, cf.Chain(filter, beta=beta, channel=CHANNEL), "quarantine"
+            table, layout, cf.Pipeline(filter, beta=beta, channel=CHANNEL), "quarantine"
         )
         self.expire_after, self.store, self.newest = expire_after, Store(), 0.0
         self.names = [*fleet(1, 1).columns, *RESULTS, "status", "error"]
@@ -229,11 +229,11 @@ def test_the_digest_tells_settings_apart() -> None:
     betas: list[Any] = [1.0, 0.5, {"weak": 0.5}, {"weak": 0.5, "strong": 1.0}]
     channels: list[Any] = [{}, {"weak": weak}, {"weak": other}, {"strong": weak}]
     digests = [
-        cf.Chain(f, beta=b, channel=c).digest for f in kinds for b in betas for c in channels
+        cf.Pipeline(f, beta=b, channel=c).digest for f in kinds for b in betas for c in channels
     ]
     assert len(set(digests)) == len(digests) == 64
     turned = {"strong": 1.0, "weak": 0.5}
-    assert cf.Chain(kinds[0], beta=turned, channel={"weak": None}).digest == digests[12]
+    assert cf.Pipeline(kinds[0], beta=turned, channel={"weak": None}).digest == digests[12]
 
 
 def test_a_query_goes_on_with_the_same_settings_only() -> None:

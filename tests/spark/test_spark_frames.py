@@ -86,8 +86,8 @@ def work_of(filter: Any, lag: int | None = 0) -> batch.Work:  # noqa: A002
     from classfilter.engine import format_for
 
     table = format_for(filter)
-    chain = cf.Chain(filter, beta=BETA, channel=CHANNEL)
-    form = FrameFormat(table, table.layout(fleet(1, 1).columns), chain, "fail")
+    pipe = cf.Pipeline(filter, beta=BETA, channel=CHANNEL)
+    form = FrameFormat(table, table.layout(fleet(1, 1).columns), pipe, "fail")
     return batch.Work(form, lag)
 
 
@@ -174,7 +174,7 @@ def test_settings_from_a_file(spark: Any, tmp_path: Any) -> None:
     df = fleet(20, 500)
     channel = {name: c for name, c in CHANNEL.items() if c is not None}
 
-    cf.Chain.of(FILTERS[0], beta=BETA, channel=channel).save(tmp_path / "fleet.toml")
+    cf.Pipeline.of(FILTERS[0], beta=BETA, channel=channel).save(tmp_path / "fleet.toml")
     filtered = cf.spark.filter_frame(
         spark.createDataFrame(df.to_arrow()), cf.load(tmp_path / "fleet.toml")
     )

@@ -11,7 +11,7 @@ import pytest
 
 import classfilter as cf
 from classfilter.engine import format_for
-from classfilter.pipeline import Chain
+from classfilter.pipeline import Pipeline
 from classfilter.spark import batch, rows, stream
 from classfilter.spark.schema import TIME, FrameFormat
 
@@ -23,7 +23,7 @@ F = cf.DirichletFilter(["walk", "sit"], half_life="1min")
 
 def form(unit: str | None) -> FrameFormat:
     table = format_for(F, unit=unit)
-    return FrameFormat(table, table.layout(["time", *COLUMNS]), Chain(F), "fail")
+    return FrameFormat(table, table.layout(["time", *COLUMNS]), Pipeline(F), "fail")
 
 
 def batches(time: Any) -> Any:

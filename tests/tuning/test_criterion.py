@@ -174,7 +174,7 @@ def test_through_a_channel_as_the_recording_runs_it(way: str) -> None:
     predicted = Runner(rows, Passes(rows), model).predict(candidate)
     f, channels = candidate.filter(model, rec.classes), candidate.channels(model)
     assert isinstance(f, cf.StickyFilter)
-    P = cf.Chain.of(f, beta=dict(candidate.beta), channel=channels).run(rec)
+    P = cf.Pipeline.of(f, beta=dict(candidate.beta), channel=channels).run(rec)
     np.testing.assert_array_equal(predicted, P.argmax(axis=1))
     # The likelihoods: s / shares^0.5, and the channel's to the power of the weight.
     p, A = PRIOR, f._transitions(1.0)

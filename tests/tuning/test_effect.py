@@ -17,17 +17,17 @@ from classfilter.tuning.rows import JoinedRows, concatenate
 from tuning_days import changed, day, days, messy, tuned_short
 
 
-def classes_by_loop(chain: cf.Chain, rec: Rows) -> tuple[list[int], list[int]]:
+def classes_by_loop(pipe: cf.Pipeline, rec: Rows) -> tuple[list[int], list[int]]:
     """Return the class of the last prediction and the filtered one after each row, -1 before."""
-    filter_, time = chain.filter(), None
+    filter_, time = pipe.filter(), None
     raw: list[int] = []
     filtered: list[int] = []
     for t, source, p in zip(rec.time.tolist(), rec.source_names.tolist(), rec.probs, strict=True):
-        channel, dt = chain.channel[source], 0.0 if time is None else t - time
+        channel, dt = pipe.channel[source], 0.0 if time is None else t - time
         missing = math.isnan(p[0])
         filter_.update(
             p if missing or channel is None else channel.apply(p),
-            chain.beta[source],  # type: ignore[index]
+            pipe.beta[source],  # type: ignore[index]
             dt,
         )
         raw.append((raw[-1] if raw else -1) if missing else max(range(p.size), key=lambda k: p[k]))

@@ -50,7 +50,7 @@ def accuracy(run: object, recs: list[cf.Rows]) -> float:
 
 
 def hold(rec: cf.Rows) -> NDArray[np.float64]:
-    return cf.Chain.of(cf.HoldFilter(rec.classes), beta={"strong": 1.0, "weak": 0.5}).run(rec)
+    return cf.Pipeline.of(cf.HoldFilter(rec.classes), beta={"strong": 1.0, "weak": 0.5}).run(rec)
 
 
 def test_the_filter_where_it_helps() -> None:

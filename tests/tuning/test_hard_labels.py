@@ -70,7 +70,7 @@ def test_classes_keep_their_meaning() -> None:
     recs = [night(seed) for seed in range(4)]
     tuned = cf.tune(recs, reference="band")
     held = cf.HoldFilter(CLASSES)
-    hold = [cf.Chain.of(held, beta={"band": 1.0, "watch": 0.5}).run(rec) for rec in recs]
+    hold = [cf.Pipeline.of(held, beta={"band": 1.0, "watch": 0.5}).run(rec) for rec in recs]
     assert accuracy(recs, [tuned.run(rec) for rec in recs]) > accuracy(recs, hold) + 0.05
 
 

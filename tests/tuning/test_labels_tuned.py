@@ -34,9 +34,9 @@ def pooled_lanes(recs: Any) -> list[Rows]:
     ]
 
 
-def settings(chain: cf.Chain) -> dict[str, Any]:
+def settings(pipe: cf.Pipeline) -> dict[str, Any]:
     """Return all settings but the names of the classes, which a lane and the pool have not."""
-    return {key: value for key, value in chain.settings.items() if key != "classes"}
+    return {key: value for key, value in pipe.settings.items() if key != "classes"}
 
 
 @lru_cache
@@ -81,7 +81,7 @@ def test_rare_labels_have_the_settings_of_all_labels_together() -> None:
     assert len({id(tuned().by_label[label]) for label in POOLED}) == 1
 
 
-def test_a_saved_chain_is_the_same(tmp_path: Path) -> None:
+def test_a_saved_pipe_is_the_same(tmp_path: Path) -> None:
     tuned().save(tmp_path / "birds.toml")
     again = cf.load(tmp_path / "birds.toml")
     assert again.settings == tuned().settings

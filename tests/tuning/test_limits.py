@@ -14,15 +14,15 @@ from conftest import rejected
 from tuning_days import changed, day, days, messy, tuned_short
 
 
-def changes_per_hour(chain: Any, recs: list[cf.Rows]) -> float:
+def changes_per_hour(pipe: Any, recs: list[cf.Rows]) -> float:
     """Count in a loop of updates; these recordings are regular."""
     changes, hours = 0, 0.0
     for rec in recs:
-        filter_, last = chain.filter(), -1
+        filter_, last = pipe.filter(), -1
         for source, p, dt in zip(rec.source_names.tolist(), rec.probs, rec.dt, strict=True):
-            channel = chain.channel[source]
+            channel = pipe.channel[source]
             p = p if channel is None else channel.apply(p)
-            k = int(np.argmax(filter_.update(p, chain.beta[source], dt)))
+            k = int(np.argmax(filter_.update(p, pipe.beta[source], dt)))
             changes += last not in (-1, k)
             last = k
         hours += (rec.time[-1] - rec.time[0]) / 3600
@@ -50,12 +50,12 @@ def test_fewer_changes() -> None:
     better = tried[: tried.index(tuned.candidate)]  # type: ignore[arg-type]
     assert free.candidate in better
     for candidate in better:
-        chain = cf.Chain(
+        pipe = cf.Pipeline(
             candidate.filter(model, recs[0].classes),
             beta=dict(candidate.beta),
             channel={"strong": None, "weak": None, **candidate.channels(model)},
         )
-        assert changes_per_hour(chain, recs) > limit
+        assert changes_per_hour(pipe, recs) > limit
 
 
 @pytest.mark.parametrize("kind", ["auto", pytest.param("dirichlet", marks=pytest.mark.slow)])

@@ -1,4 +1,4 @@
-"""The estimated model: known chains and channels are recovered; SciPy and loops as oracles."""
+"""The estimated model: known pipelines and channels are recovered; SciPy and loops as oracles."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ def rates(K: int, seed: int, size: float) -> Floats:
     return G
 
 
-def chain(G: Floats, dt: Floats, seed: int) -> Floats:
-    """The classes of a chain at times dt apart, by their transitions; certain rows (T, K)."""
+def pipe(G: Floats, dt: Floats, seed: int) -> Floats:
+    """The classes of a pipeline at times dt apart, by their transitions; certain rows (T, K)."""
     rng = np.random.default_rng(seed)
     cumulative = {span: expm(G * span).cumsum(axis=1) for span in set(dt.tolist())}
     c = [0]
@@ -90,10 +90,10 @@ def counted(rows: JoinedRows) -> tuple[Floats, float, Floats]:
 @pytest.mark.parametrize(
     "apart", [5.0, *(pytest.param(dt, marks=pytest.mark.slow) for dt in (0.5, 12.0))]
 )
-def test_a_known_chain_is_recovered(apart: float) -> None:
+def test_a_known_pipe_is_recovered(apart: float) -> None:
     """Of many short streams, within 4 standard errors of the counts and of the pseudo-stream."""
     dt = np.full(200, apart)
-    several = [recording(np.append(0, dt.cumsum()), chain(RATES, dt, seed)) for seed in range(200)]
+    several = [recording(np.append(0, dt.cumsum()), pipe(RATES, dt, seed)) for seed in range(200)]
     counts, interval, shares = counted(concatenate(several, "strong"))
     assert interval == pytest.approx(apart)
     matrix, over = transitions_from_counts(counts, shares, interval, len(several))
@@ -105,7 +105,7 @@ def test_a_known_chain_is_recovered(apart: float) -> None:
 
 def test_irregular_gaps_are_left_out() -> None:
     dt = np.full(300, 4.0)
-    probs, time = chain(RATES, dt, 3), np.append(0, dt.cumsum())
+    probs, time = pipe(RATES, dt, 3), np.append(0, dt.cumsum())
     nights = time + 40.0 * (np.arange(301) // 30)
     cut = [recording(nights[i : i + 30], probs[i : i + 30]) for i in range(0, 301, 30)]
     whole, pieces = (
@@ -150,7 +150,7 @@ def test_agreement_by_hand() -> None:
 def with_weak(seed: int, confusion: Floats, T: int = 1200) -> cf.Rows:
     """A perfect reference at every sixth step, and a source with a known confusion matrix."""
     rng = np.random.default_rng(seed)
-    truth = chain(RATES, np.full(T - 1, 1.0), seed).argmax(axis=1)
+    truth = pipe(RATES, np.full(T - 1, 1.0), seed).argmax(axis=1)
     weak = certain(3)[[rng.choice(3, p=confusion[k]) for k in truth]]
     strong = np.arange(T) % 6 == 0
     probs = np.where(strong[:, None], certain(3)[truth], weak)

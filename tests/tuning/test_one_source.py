@@ -145,7 +145,7 @@ def test_people_who_differ_a_little_do_not_make_errors_of_classes() -> None:
 
 
 def test_rows_of_short_classes_of_a_known_covariance() -> None:
-    """Of two-state chains: the covariance of each class is p (1 - p) exp(-lag / time)."""
+    """Of two-state pipelines: the covariance of each class is p (1 - p) exp(-lag / time)."""
     lags = np.unique(np.geomspace(1, 400, 40).round())
     time, p = np.array([300.0, 300.0, 6.0, 6.0]), np.array([0.2, 0.25, 0.15, 0.4])
     by_class = p * (1 - p) * np.exp(-lags[:, None] / time)

@@ -16,7 +16,7 @@ def day(seed: int, hours: float = 6.0) -> cf.Rows:
 def test_it_equals_a_count_by_hand() -> None:
     rec = day(0)
     tuned = cf.tune(rec, reference="strong")
-    estimate = cf.Chain.of(tuned).run(rec).argmax(axis=1)
+    estimate = cf.Pipeline.of(tuned).run(rec).argmax(axis=1)
     predicted = rec.probs.argmax(axis=1)
     for source, known in tuned.expected.items():
         rows = np.flatnonzero(rec.of_source(source))

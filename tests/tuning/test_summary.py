@@ -1,4 +1,4 @@
-"""The table of a tuned chain: each line is a fact that the chain has."""
+"""The table of a tuned pipeline: each line is a fact that the pipeline has."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ def tuned(**options: Any) -> cf.Tuned:
     return cf.tune(RECS, "sticky", "strong", **options)
 
 
-def lines(chain: cf.Tuned) -> dict[str, str]:
+def lines(pipe: cf.Tuned) -> dict[str, str]:
     """Return the lines by their titles; a line that goes on is one."""
-    _, blank, *rest = str(chain).splitlines()
+    _, blank, *rest = str(pipe).splitlines()
     assert blank == ""
     joined = re.sub(r"\n +", " ", "\n".join(rest))
     return dict(re.split(r"  +", line, maxsplit=1) for line in joined.splitlines())
 
 
 def test_the_table() -> None:
-    chain = tuned(event_duration="15min")
-    table, effect, events = lines(chain), chain.effect, chain.event_effect
+    pipe = tuned(event_duration="15min")
+    table, effect, events = lines(pipe), pipe.effect, pipe.event_effect
     assert effect is not None
     assert events is not None
     hours = effect.time / 3600
     first = f"2 streams, {hours:.1f} h, 2,880 predictions (times read as seconds)"
-    assert str(chain).splitlines()[0] == first
-    assert all(len(line) <= 80 for line in str(chain).splitlines())
+    assert str(pipe).splitlines()[0] == first
+    assert all(len(line) <= 80 for line in str(pipe).splitlines())
     before, after = (n / hours for n in (effect.changes_before, effect.changes_after))
     late = f"{effect.delay:.0f} s behind a change"
     assert table["Switches"] == f"{before:.0f} -> {after:.1f} per hour, {late}"
@@ -48,9 +48,9 @@ def test_the_table() -> None:
         f"half the duration: {half} per hour; double: {double}"
     )
     assert table["Weights"].startswith("strong 1, weak 0")
-    clear = [rival.name for rival in chain.rivals if rival.clear and rival.gain > 0]
+    clear = [rival.name for rival in pipe.rivals if rival.clear and rival.gain > 0]
     assert table["Better than"].startswith("; ".join(clear))
-    unclear = [rival.name for rival in chain.rivals if not rival.clear]
+    unclear = [rival.name for rival in pipe.rivals if not rival.clear]
     assert table.get("About equal to", "") == "; ".join(unclear)
 
 
@@ -75,16 +75,16 @@ def test_without_seconds_nothing_is_said_in_them() -> None:
         cf.rows(time=rec.time * 2e6, source=rec.source_names, probs=rec.probs, classes=rec.classes)
         for rec in RECS
     ]
-    chain = cf.tune(slow, "sticky", "strong")
-    assert str(chain).startswith("2 streams, 2,880 predictions (times do not look like seconds)\n")
-    assert re.match(r"[\d.]+ -> [\d.]+ in 1000 rows, \d+ rows behind", lines(chain)["Switches"])
-    assert not re.search(r"\d s\b|min|hour", str(chain))
+    pipe = cf.tune(slow, "sticky", "strong")
+    assert str(pipe).startswith("2 streams, 2,880 predictions (times do not look like seconds)\n")
+    assert re.match(r"[\d.]+ -> [\d.]+ in 1000 rows, \d+ rows behind", lines(pipe)["Switches"])
+    assert not re.search(r"\d s\b|min|hour", str(pipe))
 
 
 def test_too_little_to_tune_on() -> None:
     with pytest.warns(UserWarning, match="tuning needs"):
-        chain = cf.tune([days([0], 2.0)[0].take(slice(0, 200))], reference="strong")
-    assert str(chain).splitlines()[0] == "Filter   last prediction of 'strong'"
+        pipe = cf.tune([days([0], 2.0)[0].take(slice(0, 200))], reference="strong")
+    assert str(pipe).splitlines()[0] == "Filter   last prediction of 'strong'"
     alone = cf.Tuned(cf.DirichletFilter(2), reference="strong")
     assert str(alone) == f"Filter  {alone.filter()!r}"
 

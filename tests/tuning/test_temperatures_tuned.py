@@ -118,48 +118,48 @@ def test_few_streams_are_cut() -> None:
 
 
 def test_smoothed_rows_have_a_temperature_and_the_same_classes() -> None:
-    chain, rec = tuned(), days()[0]
-    assert chain.filter().temperature == 1
-    assert chain.smoother.filter().temperature == SMOOTHER
-    assert chain.smoother.beta == chain.beta
-    assert chain.smoother.channel == chain.channel
-    plain = chain.untempered()
+    pipe, rec = tuned(), days()[0]
+    assert pipe.filter().temperature == 1
+    assert pipe.smoother.filter().temperature == SMOOTHER
+    assert pipe.smoother.beta == pipe.beta
+    assert pipe.smoother.channel == pipe.channel
+    plain = pipe.untempered()
     assert plain.smoother.settings["options"] == plain.settings["options"]
-    np.testing.assert_array_equal(plain.run(rec), chain.run(rec))
-    np.testing.assert_allclose(chain.smooth(rec), power(plain.smooth(rec), SMOOTHER), rtol=1e-12)
-    assert (chain.smooth(rec).argmax(axis=1) == plain.smooth(rec).argmax(axis=1)).all()
-    assert "Temperature: 1.4 of smoothed rows." in chain.explanation
+    np.testing.assert_array_equal(plain.run(rec), pipe.run(rec))
+    np.testing.assert_allclose(pipe.smooth(rec), power(plain.smooth(rec), SMOOTHER), rtol=1e-12)
+    assert (pipe.smooth(rec).argmax(axis=1) == plain.smooth(rec).argmax(axis=1)).all()
+    assert "Temperature: 1.4 of smoothed rows." in pipe.explanation
     assert "Temperature" not in plain.explanation
 
 
 def test_a_dirichlet_smoother_stays() -> None:
-    chain = cf.tune(days(), "dirichlet", "strong")
-    assert chain.smoother.settings["options"] == chain.settings["options"]
-    assert chain.filter().temperature == 1
+    pipe = cf.tune(days(), "dirichlet", "strong")
+    assert pipe.smoother.settings["options"] == pipe.settings["options"]
+    assert pipe.filter().temperature == 1
 
 
 @pytest.mark.parametrize("sharper", [1.0, 3.0])
 @pytest.mark.parametrize("kind", ["sticky", "dirichlet"])
 def test_one_source_is_judged_by_its_own_predictions(kind: Any, sharper: float) -> None:
     recs = [alone(rec, sharper) for rec in days()]
-    chain = cf.tune(recs, kind)
-    plain, raw = chain.untempered(), np.concatenate([rec.probs for rec in recs])
+    pipe = cf.tune(recs, kind)
+    plain, raw = pipe.untempered(), np.concatenate([rec.probs for rec in recs])
     target = OWN_SHARE * np.eye(4)[raw.argmax(axis=1)] + (1 - OWN_SHARE) * raw
-    for one, run in ((chain, plain.run), (chain.smoother, plain.smooth)):
+    for one, run in ((pipe, plain.run), (pipe.smoother, plain.smooth)):
         P = np.concatenate([run(rec) for rec in recs])
         assert one.filter().temperature == pytest.approx(by_scipy(P, target, 1.0), abs=0.006)
     for rec in recs:
-        assert (chain.run(rec).argmax(axis=1) == plain.run(rec).argmax(axis=1)).all()
+        assert (pipe.run(rec).argmax(axis=1) == plain.run(rec).argmax(axis=1)).all()
 
 
 def test_temperatures_are_saved(tmp_path: Path) -> None:
     rec, both = days()[0], tempered(tuned(), 1.3, 1.7)
     assert (both.filter().temperature, both.smoother.filter().temperature) == (1.3, 1.7)
-    for chain in (tuned(), both, tempered(tuned(), 1.3, 1.3), tempered(tuned(), None, 1.0)):
-        chain.save(tmp_path / "chain.toml")
-        again = cf.load(tmp_path / "chain.toml")
-        np.testing.assert_array_equal(again.run(rec), chain.run(rec))
-        np.testing.assert_array_equal(again.smooth(rec), chain.smooth(rec))
+    for pipe in (tuned(), both, tempered(tuned(), 1.3, 1.3), tempered(tuned(), None, 1.0)):
+        pipe.save(tmp_path / "pipeline.toml")
+        again = cf.load(tmp_path / "pipeline.toml")
+        np.testing.assert_array_equal(again.run(rec), pipe.run(rec))
+        np.testing.assert_array_equal(again.smooth(rec), pipe.smooth(rec))
 
 
 # --- by labels ------------------------------------------------------------------------------
@@ -171,7 +171,7 @@ def labelled(recs: Any, run: Any) -> tuple[Floats, Floats]:
 
 
 def test_calibrated_has_the_least_log_loss_on_labelled_rows() -> None:
-    chain, recs = tuned(), [*days()[:2]]
+    pipe, recs = tuned(), [*days()[:2]]
     part = np.asarray(recs[1].label).copy()
     part[::3] = -1
     recs[1] = cf.rows(
@@ -181,8 +181,8 @@ def test_calibrated_has_the_least_log_loss_on_labelled_rows() -> None:
         classes=recs[1].classes,
         label=part,
     )
-    new = chain.calibrated(recs)
-    plain, found = chain.untempered(), new.calibration
+    new = pipe.calibrated(recs)
+    plain, found = pipe.untempered(), new.calibration
     assert found is not None
     assert (found.rows, found.streams) == (
         sum(int((np.asarray(r.label) >= 0).sum()) for r in recs),
@@ -197,8 +197,8 @@ def test_calibrated_has_the_least_log_loss_on_labelled_rows() -> None:
         assert f"{which.value:.2f} ± {which.error:.2f}" in new.explanation
     assert "over parts of 2 streams: others may differ by more" in new.explanation
     assert "Temperature: " not in new.explanation
-    assert new.beta == chain.beta
-    assert new.table == chain.table
+    assert new.beta == pipe.beta
+    assert new.table == pipe.table
     np.testing.assert_allclose(
         new.run(recs[0]), power(plain.run(recs[0]), new.filter().temperature)
     )
@@ -207,8 +207,8 @@ def test_calibrated_has_the_least_log_loss_on_labelled_rows() -> None:
 
 def test_dense_recordings_are_thinned_as_for_tuning() -> None:
     dense = [cf.simulate("plain", hours=1.5, seed=seed).rows(every=None) for seed in range(3)]
-    chain = cf.tune(dense, "sticky", "strong", every=12)
-    found = chain.calibrated(dense).calibration
+    pipe = cf.tune(dense, "sticky", "strong", every=12)
+    found = pipe.calibrated(dense).calibration
     assert found is not None
     assert found.rows == sum(len(rec) for rec in days())
 
@@ -236,7 +236,7 @@ def test_several_labels_have_one_temperature() -> None:
         scores="independent",
     )
     lane = cf.StickyFilter(2, stay=0.0)  # returns what it gets
-    new = cf.Chain(cf.MultiLabelFilter(["a", "b"], lane)).calibrated(rec)
+    new = cf.Pipeline(cf.MultiLabelFilter(["a", "b"], lane)).calibrated(rec)
     on = rec.probs[truth >= 0]
     both = np.maximum(np.column_stack([1 - on, on]), 1e-3)  # as the filter
     best = by_scipy(both / both.sum(axis=1, keepdims=True), np.eye(2)[truth[truth >= 0]])

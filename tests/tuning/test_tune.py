@@ -29,7 +29,7 @@ def test_without_labels_about_as_good_as_with_them(seeds: range) -> None:
     assert unlabelled > best - 0.015
     paper = max(
         accuracy(
-            lambda rec, h=h: cf.Chain(  # type: ignore[misc]
+            lambda rec, h=h: cf.Pipeline(  # type: ignore[misc]
                 cf.DirichletFilter(rec.classes, half_life=h), beta={"strong": 1.0, "weak": 0.5}
             ).run(rec),
             fresh,
@@ -85,29 +85,29 @@ def test_a_saved_filter_gives_the_same_bits_everywhere(kind: Any, tmp_path: Path
     rec = messy(5, 0.5)
     expected = tuned.run(rec)
     tuned.save(tmp_path / "tuned.toml")
-    chain = cf.load(tmp_path / "tuned.toml")
-    assert chain.policy is None
-    assert chain.channel == tuned.channel
-    assert chain.channel["weak"] is not None
-    assert cf.Chain.of(chain).run(rec).tobytes() == expected.tobytes()
-    assert cf.Chain.of(chain).smooth(rec).tobytes() == tuned.smooth(rec).tobytes()
+    pipe = cf.load(tmp_path / "tuned.toml")
+    assert pipe.policy is None
+    assert pipe.channel == tuned.channel
+    assert pipe.channel["weak"] is not None
+    assert cf.Pipeline.of(pipe).run(rec).tobytes() == expected.tobytes()
+    assert cf.Pipeline.of(pipe).smooth(rec).tobytes() == tuned.smooth(rec).tobytes()
     names = [f"f_{name}" for name in rec.classes]
     to = [3, 0, 5, 1, 4, 2]
     other = changed(rec, probs=rec.probs[:, to], classes=[rec.classes[k] for k in to])
     for recording in (rec, other):
         df = recording.to_table()
-        out = cf.filter_table(df, chain)
+        out = cf.filter_table(df, pipe)
         np.testing.assert_array_equal(out.select(names).to_numpy(), expected)
         cf.write_table(df, tmp_path / "day.parquet")
-        cf.filter_file(tmp_path / "day.parquet", tmp_path / "out.parquet", chain)
+        cf.filter_file(tmp_path / "day.parquet", tmp_path / "out.parquet", pipe)
         out = cf.read_table(tmp_path / "out.parquet")
         np.testing.assert_array_equal(out.select(names).to_numpy(), expected)
         rows = df.drop("label").fill_nan(None).to_dicts()
         lines = serve_here(
             list(map(as_line, rows)),
-            make_filter=lambda _: chain.filter(),
-            beta=chain.beta,
-            channel=chain.channel,
+            make_filter=lambda _: pipe.filter(),
+            beta=pipe.beta,
+            channel=pipe.channel,
         )
         served = [[json.loads(line)[name] for name in names] for line in lines]
         np.testing.assert_array_equal(served, expected)

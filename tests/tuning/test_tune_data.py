@@ -109,7 +109,7 @@ def test_too_little_data_holds_the_reference(kind: Any, rows: int, tmp_path: Pat
         tuned = tune(rec, kind, "strong")
     assert (tuned.criterion, tuned.table) == ("nothing", [])
     fresh, held = day(5, 2.0).rows(), cf.HoldFilter(tuned.classes)
-    expected = cf.Chain.of(held, beta={"strong": 1.0, "weak": 0.5}).run(fresh)
+    expected = cf.Pipeline.of(held, beta={"strong": 1.0, "weak": 0.5}).run(fresh)
     assert tuned.run(fresh).tobytes() == expected.tobytes()
     nearest = tuned.smooth(fresh).argmax(axis=1)
     assert (nearest == expected.argmax(axis=1)).mean() > 0.8

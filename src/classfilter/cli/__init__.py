@@ -17,7 +17,7 @@ import click
 from .._version import __version__
 from ..engine import filter_to
 from ..inputs import TableFile, TableFormat
-from ..pipeline import Chain
+from ..pipeline import Pipeline
 from ..support.signals import Signals, Terminated
 from .embedded import export_command, verify_command
 from .events import events_command
@@ -44,7 +44,7 @@ from .plot import plot
 from .stream import stream
 from .tuning import (
     compare_command,
-    make_chain,
+    make_pipe,
     read_streams,
     report_command,
     tune_command,
@@ -138,7 +138,7 @@ def filter_command(
                     f"there are more than {MAX_TUNED:,} rows, too many to find the settings of the "
                     "filter on; run classfilter tune on some of the streams, and give --config"
                 )
-            chain = make_chain(
+            pipe = make_pipe(
                 settings, file.classes, lambda: read_streams(source, file.format, sort)[1]
             )
             with (
@@ -155,7 +155,7 @@ def filter_command(
                     file,
                     written,
                     result.suffix,
-                    Chain.of(chain, smoothing=smooth or bool(lag)),
+                    Pipeline.of(pipe, smoothing=smooth or bool(lag)),
                     lag=0 if lag is None and not smooth else lag,
                     threads=threads,
                     progress=progress,
@@ -164,7 +164,7 @@ def filter_command(
         raise ValueError(message_of(table.name, error)) from error
     took = time.perf_counter() - start
     if settings.tunes and not quiet:
-        click.echo(printable(tuned_note(chain)), err=True)
+        click.echo(printable(tuned_note(pipe)), err=True)
     if not quiet:
         text = f"{result.name}: {done.rows:,} rows, streams: {done.streams:,}; {took:.1f} s, "
         click.echo(printable(f"{text}{done.rows / took:,.0f} rows per second"), err=True)

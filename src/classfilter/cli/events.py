@@ -19,7 +19,7 @@ from ..inputs import (
     read_rows,
     read_table,
 )
-from ..pipeline import Chain
+from ..pipeline import Pipeline
 from .files import Input, check_out, input_options
 from .options import (
     EVENT_DURATION,
@@ -41,12 +41,12 @@ from .options import (
     table_options,
     warnings_as_lines,
 )
-from .tuning import by_stream, make_chain, tuned_note
+from .tuning import by_stream, make_pipe, tuned_note
 
 
-def rule_for(chain: Chain | None, options: dict[str, Any]) -> EventRule:
-    """Return the rule of a chain, with the options of a rule that were given."""
-    before = None if chain is None else chain.rule
+def rule_for(pipe: Pipeline | None, options: dict[str, Any]) -> EventRule:
+    """Return the rule of a pipeline, with the options of a rule that were given."""
+    before = None if pipe is None else pipe.rule
     if before is None and not options:
         raise click.UsageError(
             "there is no rule for events; give --change-cost, such as 30s, or --config with a "
@@ -213,19 +213,19 @@ def events_command(
                 layout = known.layout(df.columns)
                 classes = layout.classes or classes_of_labels(as_frame(df), layout)
                 check_classes(form, classes)
-                chain = make_chain(
+                pipe = make_pipe(
                     settings,
                     classes,
                     lambda: by_stream(source, df, replace(known, sort=sort)),
                 )
                 if settings.tunes:
-                    note = tuned_note(chain)
+                    note = tuned_note(pipe)
                     if "event_duration" not in settings.tuning and not rule:
                         note += "\nclassfilter: say how long an event lasts: --event-duration 5min"
-                decide = rule_for(chain.smoother if smooth else chain, rule)
+                decide = rule_for(pipe.smoother if smooth else pipe, rule)
                 with naming_lines(source):
                     rows = read_rows(df, replace(known, heads=known.heads.like(classes)))
-                    found = events(rows, chain, decide, smooth=smooth, lag=lag)
+                    found = events(rows, pipe, decide, smooth=smooth, lag=lag)
         if "stream" not in found.columns:
             found = Events.from_table(found)
         write_events(found, out, start=start)

@@ -30,7 +30,7 @@ from ..inputs import (
     matches,
 )
 from ..inputs import duration as parse_duration
-from ..pipeline import Chain, load
+from ..pipeline import Pipeline, load
 from ..support.types import Weights
 from ..support.validation import text_names
 
@@ -58,13 +58,13 @@ PICTURES = (".png", ".pdf", ".svg")
 
 
 class Settings(NamedTuple):
-    """The chain that the options ask for, of the classes of the data.
+    """The pipeline that the options ask for, of the classes of the data.
 
     The heads, with the classes where a file of settings names them; the file; whether no option
     makes the filter, and what `tune` then gets.
     """
 
-    make_chain: Callable[[tuple[str, ...]], Chain]
+    make_pipe: Callable[[tuple[str, ...]], Pipeline]
     heads: Heads
     config: Path | None = None
     tunes: bool = False
@@ -152,40 +152,40 @@ def _settings_of_options(
         weights = 1.0 if beta is None else beta
         tunes = beta is None and not options
 
-        def new_chain(classes: tuple[str, ...]) -> Chain:
+        def new_pipe(classes: tuple[str, ...]) -> Pipeline:
             if heads.is_exclusive:
-                return Chain(DirichletFilter(classes, **options), beta=weights)
+                return Pipeline(DirichletFilter(classes, **options), beta=weights)
             f: Any = DirichletFilter(2, **options)
             if not heads.shown:
-                return Chain(MultiLabelFilter(classes, f), beta=weights)
+                return Pipeline(MultiLabelFilter(classes, f), beta=weights)
             sizes = zip(heads.names, heads.sizes, strict=True)
             f = {name: DirichletFilter(size, **options) for name, size in sizes}
-            return Chain(MultiLabelFilter(heads.layout, f), beta=weights)
+            return Pipeline(MultiLabelFilter(heads.layout, f), beta=weights)
 
         try:
-            new_chain(heads.shown or ("a", "b"))  # before the first row comes, which may take long
+            new_pipe(heads.shown or ("a", "b"))  # before the first row comes, which may take long
         except ArgumentError as error:
             raise ValueError(message_of(None, error)) from None
-        return Settings(new_chain, heads, tunes=tunes)
+        return Settings(new_pipe, heads, tunes=tunes)
     if options:
         name = f"--{next(iter(options))}".replace("_", "-")
         raise click.UsageError(f"{name} and --config are both given; change the file instead")
-    chain = load(config)
-    if chain.heads.is_exclusive and not heads.is_exclusive:
+    pipe = load(config)
+    if pipe.heads.is_exclusive and not heads.is_exclusive:
         raise click.UsageError(
             f"--scores is independent, but the classes of {config} exclude each other; leave "
             "--scores out, or give a file of several labels at once"
         )
-    if isinstance(beta, Mapping) and isinstance(chain.beta, dict):
-        beta = {**chain.beta, **beta}
+    if isinstance(beta, Mapping) and isinstance(pipe.beta, dict):
+        beta = {**pipe.beta, **beta}
     if beta is not None:
-        chain = Chain.of(chain, beta=beta)
+        pipe = Pipeline.of(pipe, beta=beta)
 
-    def make_chain(classes: tuple[str, ...]) -> Chain:
-        chain.heads.order_in(classes)
-        return chain
+    def make_pipe(classes: tuple[str, ...]) -> Pipeline:
+        pipe.heads.order_in(classes)
+        return pipe
 
-    return Settings(make_chain, chain.heads, config)
+    return Settings(make_pipe, pipe.heads, config)
 
 
 def _classes(

@@ -24,7 +24,7 @@ from .options import (
     table_options,
     warnings_as_lines,
 )
-from .tuning import make_chain, read_streams
+from .tuning import make_pipe, read_streams
 
 
 @click.command(
@@ -64,14 +64,14 @@ def plot(
             df, streams = read_streams(source, settings.for_table(form))
         key, rec = _one_stream(streams, name)
         column = form.columns.get("stream", "stream")
-        P, chain = _filtered(df, column, key, rec), None
+        P, pipe = _filtered(df, column, key, rec), None
         if P is None or not settings.tunes:
             with warnings_as_lines(table.name):
-                chain = make_chain(settings, rec.classes, lambda: streams)
-        if chain is not None and P is None:
-            P = chain.run(rec)
+                pipe = make_pipe(settings, rec.classes, lambda: streams)
+        if pipe is not None and P is None:
+            P = pipe.run(rec)
         rows = _between(rec, start, stop, per_second(form.unit))
-        strong = None if chain is None else _strongest(rec, chain.beta)
+        strong = None if pipe is None else _strongest(rec, pipe.beta)
         figure = overview(rec, P, rows=rows, strong=strong, zone=zone)
     except ValueError as error:
         raise ValueError(message_of(table.name, error)) from error

@@ -11,7 +11,7 @@ import click
 
 from ..events import EventRule
 from ..inputs import TableFormat
-from ..pipeline import Chain
+from ..pipeline import Pipeline
 from ..support.atomic import check_not_input
 from ..support.standard import require_open
 from .events import rule_for, rule_options
@@ -127,24 +127,24 @@ def stream(
         name = "--" + next(iter(rule), "lag").replace("_", "-")
         raise click.UsageError(f"{name} is given without --events; give both")
 
-    def rule_of(chain: Chain) -> EventRule:
-        return rule_for(chain if lag is None else chain.smoother, rule)
+    def rule_of(pipe: Pipeline) -> EventRule:
+        return rule_for(pipe if lag is None else pipe.smoother, rule)
 
     if events is not None and not rule:  # there may be one in the file; else say so at once
         if settings.heads.shown:
-            rule_of(settings.make_chain(settings.heads.shown))
+            rule_of(settings.make_pipe(settings.heads.shown))
         else:
             rule_for(None, rule)
     named, form = form, settings.for_table(form)
 
-    def make_chain(classes: tuple[str, ...]) -> Chain:
+    def make_pipe(classes: tuple[str, ...]) -> Pipeline:
         check_classes(named, classes)
-        chain = settings.make_chain(classes)
-        return chain.with_rule(None if events is None else rule_of(chain))
+        pipe = settings.make_pipe(classes)
+        return pipe.with_rule(None if events is None else rule_of(pipe))
 
     try:
         served = serve(
-            make_chain,
+            make_pipe,
             state=state,
             events=events,
             lag=lag,

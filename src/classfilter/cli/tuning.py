@@ -25,7 +25,7 @@ from ..inputs import (
     rows_of_table,
     write_table,
 )
-from ..pipeline import Chain, load
+from ..pipeline import Pipeline, load
 from ..support.atomic import atomic_write
 from .files import TABLE, Input, check_out, input_options
 from .options import (
@@ -229,12 +229,12 @@ def by_stream(source: TableInput, df: Any, form: TableFormat) -> dict[Any, Rows]
         return rows_of_table(df, form).by_stream()
 
 
-def make_chain(
+def make_pipe(
     settings: Settings, classes: tuple[str, ...], streams: Callable[[], dict[Any, Rows]]
-) -> Chain:
-    """Return the chain of the options or, where none makes it, what `tune` finds on streams."""
+) -> Pipeline:
+    """Return the pipeline of the options or, where none makes it, what `tune` finds on streams."""
     if not settings.tunes:
-        return settings.make_chain(classes)
+        return settings.make_pipe(classes)
     from ..tuning import tune
 
     recordings = streams()
@@ -252,14 +252,14 @@ def make_chain(
     return tuned
 
 
-def tuned_note(chain: Chain) -> str:
-    """Return what to say of a chain that was tuned on the table itself."""
+def tuned_note(pipe: Pipeline) -> str:
+    """Return what to say of a pipeline that was tuned on the table itself."""
     from ..tuning import filter_in_words
 
-    return f"classfilter: tuned without labels: {filter_in_words(chain)}"
+    return f"classfilter: tuned without labels: {filter_in_words(pipe)}"
 
 
-def _settings(config: Path | None, form: TableFormat) -> tuple[Chain | None, TableFormat]:
+def _settings(config: Path | None, form: TableFormat) -> tuple[Pipeline | None, TableFormat]:
     """Return the settings of a file, if there is one, and the format of a table for them."""
     if config is None:
         return None, form
@@ -269,15 +269,15 @@ def _settings(config: Path | None, form: TableFormat) -> tuple[Chain | None, Tab
 
 def _require_sources(
     config: Path | None,
-    chain: Chain,
+    pipe: Pipeline,
     reference: str | None,
     table: Input,
     streams: dict[Any, Rows],
 ) -> None:
     """Raise if a file of settings is for other sources than a table has."""
     sources = dict.fromkeys(name for rec in streams.values() for name in rec.sources)
-    known = chain.beta if isinstance(chain.beta, dict) else sources
-    best = reference or chain.reference
+    known = pipe.beta if isinstance(pipe.beta, dict) else sources
+    best = reference or pipe.reference
     if not sources.keys() <= known.keys() or (best in known and best not in sources):
         raise ValueError(
             f"--config is {config}, whose sources are {', '.join(known)}; those of {table.name} "

@@ -18,7 +18,7 @@ from ..filters import (
     VoteFilter,
 )
 from ..inputs import Heads, Rows
-from ..pipeline import Chain
+from ..pipeline import Pipeline
 from ..support.types import Array, Floats, Weights
 from ..tuning import (
     HELD_BELOW,
@@ -68,10 +68,10 @@ def tuners(train: Sequence[Rows], reference: str) -> dict[str, Callable[[], Meth
         def tune_head(rows: list[Rows]) -> Tuned:
             return tuned_head(rows, kind, channel)
 
-        return LabelTuning(train, reference, tune_head, every=1).chain()
+        return LabelTuning(train, reference, tune_head, every=1).pipe()
 
     def baseline(make: Callable[[Any], Any], beta: Weights = 1.0) -> Callable[[], Method]:
-        return lambda: Chain(_filter_of_heads(heads, make), beta=beta).run
+        return lambda: Pipeline(_filter_of_heads(heads, make), beta=beta).run
 
     def with_best_half_life(beta: Mapping[str, float]) -> Method:
         half_life, enough = 8 * step, prepared(train)
@@ -79,7 +79,7 @@ def tuners(train: Sequence[Rows], reference: str) -> dict[str, Callable[[], Meth
             few = enough.objective.sample(MAX_DIRICHLET_ROWS)
             half_life = best_half_life(few, tuple(beta.items()), step).half_life or half_life
         f = DirichletFilter(heads.shown, half_life=half_life, estimate="mean")
-        return Chain(f, beta=beta).run
+        return Pipeline(f, beta=beta).run
 
     raw = baseline(RawFilter)
     methods = {"Raw": raw}

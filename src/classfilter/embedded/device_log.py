@@ -8,7 +8,7 @@ import numpy as np
 
 from ..filters import Filter
 from ..inputs import Rows, TableFormat, read_rows
-from ..pipeline import Chain
+from ..pipeline import Pipeline
 from .folder import in_float32
 from .golden import Singles
 
@@ -45,7 +45,7 @@ class Verdict(NamedTuple):
         )
 
 
-def verify(df: Any, filter: Filter | Chain) -> Verdict:  # noqa: A002
+def verify(df: Any, filter: Filter | Pipeline) -> Verdict:  # noqa: A002
     """Compare a device's log with the filter in float32 on the same predictions.
 
     Parameters
@@ -55,7 +55,7 @@ def verify(df: Any, filter: Filter | Chain) -> Verdict:  # noqa: A002
         ``f_<class>`` per class with 9 digits, or ``bits``, a text of ``0x`` and 8 hexadecimal
         digits per class in the filter's order. Of several labels at once, they are by label. A
         column ``dt`` is the time since the row before, as the device had it.
-    filter : DirichletFilter, StickyFilter, MultiLabelFilter of one of them, or Chain
+    filter : DirichletFilter, StickyFilter, MultiLabelFilter of one of them, or Pipeline
         What the firmware was exported from.
 
     Examples
@@ -67,7 +67,7 @@ def verify(df: Any, filter: Filter | Chain) -> Verdict:  # noqa: A002
     >>> verify(pl.DataFrame(log), StickyFilter(["rest", "move"], stay=0.9)).row
     1
     """
-    config = in_float32(Chain.of(filter))
+    config = in_float32(Pipeline.of(filter))
     rec = read_rows(df, TableFormat.of(config.heads))
     device = _results(df, rec, config)
     stack, beta = config.observe_rows(rec.factorized_sources, rec.probs, rec.one_hot, rec.classes)
@@ -82,7 +82,7 @@ def verify(df: Any, filter: Filter | Chain) -> Verdict:  # noqa: A002
     return Verdict(len(rec), row, rec.classes[k], float(device[row, k]), float(python[row, k]))
 
 
-def _results(df: Any, rec: Rows, config: Chain) -> Singles:
+def _results(df: Any, rec: Rows, config: Pipeline) -> Singles:
     """Return the device's results, in the recording's order of classes."""
     columns = [f"f_{name}" for name in rec.classes]
     if "bits" in df.columns:

@@ -10,7 +10,7 @@ import numpy as np
 
 from .._version import __version__
 from ..filters import DirichletFilter, Filter, MultiLabelFilter, StickyFilter, default_concentration
-from ..pipeline import DEFAULT_SOURCE, Chain, options
+from ..pipeline import DEFAULT_SOURCE, Pipeline, options
 from ..policy import Adaptive, Periodic
 from ..support.atomic import atomic_write
 from ..support.types import Duration
@@ -40,12 +40,12 @@ EVENTS = ("confirm.h", "f32.c", "impl.h", "path.h", "report.h", "state.h", "tick
 """The files of the rule for events."""
 
 
-def in_float32(chain: Chain) -> Chain:
+def in_float32(pipe: Pipeline) -> Pipeline:
     """Return the same settings, in float32, the firmware's precision."""
-    policy = chain.policy
+    policy = pipe.policy
     if isinstance(policy, Adaptive):
         policy = Adaptive(**policy._options | {"dtype": np.float32})
-    return Chain(_filter_in_float32(chain), beta=chain.beta, channel=chain.channel, policy=policy)
+    return Pipeline(_filter_in_float32(pipe), beta=pipe.beta, channel=pipe.channel, policy=policy)
 
 
 def _single(f: Filter) -> Filter:
@@ -64,17 +64,17 @@ def _single(f: Filter) -> Filter:
     return single
 
 
-def _filter_in_float32(chain: Chain) -> Filter:
-    heads = chain.heads
+def _filter_in_float32(pipe: Pipeline) -> Filter:
+    heads = pipe.heads
     if heads.is_exclusive:
-        return _single(chain.filter())
-    by_itself = "export each label by itself, chain.head(label)"
-    if isinstance(chain.policy, Adaptive):
+        return _single(pipe.filter())
+    by_itself = "export each label by itself, pipeline.head(label)"
+    if isinstance(pipe.policy, Adaptive):
         raise ValueError(
             "policy is Adaptive, which is for classes that exclude each other; give Periodic, or "
             + by_itself
         )
-    filters = dict(zip(heads.names, map(_single, filters_of(chain)), strict=True))
+    filters = dict(zip(heads.names, map(_single, filters_of(pipe)), strict=True))
     kinds = sorted({type(f).__name__ for f in filters.values()})
     if len(kinds) > 1:
         raise ValueError(
@@ -84,7 +84,7 @@ def _filter_in_float32(chain: Chain) -> Filter:
 
 
 def export(
-    filter: Filter | Chain,  # noqa: A002
+    filter: Filter | Pipeline,  # noqa: A002
     folder: str | Path,
     name: str = "a filter",
     *,
@@ -95,9 +95,9 @@ def export(
 
     Parameters
     ----------
-    filter : DirichletFilter, StickyFilter, MultiLabelFilter of one of them, or Chain
-        The filter; a chain brings the weights of its sources, their channels, a policy and a rule
-        for events. Without named weights there is one source, ``default``.
+    filter : DirichletFilter, StickyFilter, MultiLabelFilter of one of them, or Pipeline
+        The filter; a pipeline brings the weights of its sources, their channels, a policy and a
+        rule for events. Without named weights there is one source, ``default``.
     folder : str or Path
         The folder to write to; it is created if needed. Files that an earlier export wrote there
         are replaced, or removed where this one has none of their name; if others have the same
@@ -126,11 +126,11 @@ def export(
     ['CMakeLists.txt', 'LICENSE', 'Makefile', 'classfilter.sha256', 'example.c', 'examples',
      'idf_component.yml', 'library.json', 'library.properties', 'src', 'zephyr']
     """
-    chain = Chain.of(filter)
-    rules = firmware_rules(chain, tick, step)
-    config = in_float32(chain)
+    pipe = Pipeline.of(filter)
+    rules = firmware_rules(pipe, tick, step)
+    config = in_float32(pipe)
     if not isinstance(config.beta, dict):
-        config = Chain.of(config, beta={DEFAULT_SOURCE: config.beta})
+        config = Pipeline.of(config, beta={DEFAULT_SOURCE: config.beta})
     for source in channels_of(config):
         if source not in config.beta:  # type: ignore[operator]
             raise ValueError(
@@ -221,7 +221,7 @@ def _sha256(text: str | bytes) -> str:
     return sha256(text.encode() if isinstance(text, str) else text).hexdigest()
 
 
-def core_files(config: Chain, events: bool = False) -> list[str]:
+def core_files(config: Pipeline, events: bool = False) -> list[str]:
     """Return the files of the core that the settings need, and perhaps a rule for events."""
     dirichlet = isinstance(filters_of(config)[0], DirichletFilter)
     parts = ["dirichlet" if dirichlet else "sticky"]

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..inputs import Heads
-from ..pipeline import Chain
+from ..pipeline import Pipeline
 from .rule import FirmwareRule
 
 
@@ -147,7 +147,7 @@ class Golden(NamedTuple):
     policy: Singles
 
 
-def golden(config: Chain, rows: int = ROWS) -> Golden:
+def golden(config: Pipeline, rows: int = ROWS) -> Golden:
     """Return synthetic predictions and the results of the filter, which is in float32."""
     f, names = config.filter(), config.sources
     rule: Any = None if config.policy is None else config.policy.copy()
@@ -222,7 +222,7 @@ def _random_score(random: Iterator[int], kind: int, *_: int) -> np.float32:
     return np.float32(part // 128 * 255 if kind == 1 else part) / np.float32(255)
 
 
-def golden_header(config: Chain, rules: Sequence[FirmwareRule | None] = ()) -> str:
+def golden_header(config: Pipeline, rules: Sequence[FirmwareRule | None] = ()) -> str:
     """Return the header with the results that the self-test compares with."""
     vectors = golden(config)
     defined = [

@@ -13,7 +13,7 @@ import numpy as np
 from .. import _core
 from .._version import __version__
 from ..filters import DirichletFilter, StickyFilter
-from ..pipeline import Chain, of_head, options
+from ..pipeline import Pipeline, of_head, options
 from ..policy import Adaptive
 from .rule import FirmwareRule
 
@@ -64,7 +64,7 @@ def comment(text: str) -> str:
 
 
 def rule_macros(rules: Sequence[FirmwareRule | None]) -> list[str]:
-    """Return the macros of cf_config.h for the rules of a chain."""
+    """Return the macros of cf_config.h for the rules of a pipeline."""
     some = [one for one in rules if one is not None]
     numbers, tick = [one.numbers for one in some], some[0].tick
     slow = [int(np.count_nonzero(of["min_duration"])) for of in numbers]
@@ -154,24 +154,24 @@ def _time(ticks: float) -> str:
     return "CF_FOREVER" if ticks == math.inf else str(int(ticks))
 
 
-def channels_of(chain: Chain) -> list[str]:
+def channels_of(pipe: Pipeline) -> list[str]:
     """Return the sources that have a channel."""
-    return [name for name, channel in chain.channel.items() if channel is not None]
+    return [name for name, channel in pipe.channel.items() if channel is not None]
 
 
-def filters_of(config: Chain) -> Sequence[Any]:
+def filters_of(config: Pipeline) -> Sequence[Any]:
     """Return the filter of each head."""
     f = config.filter()
     filters: Sequence[Any] = getattr(f, "filters", (f,))
     return filters
 
 
-def is_tempered(config: Chain) -> bool:
+def is_tempered(config: Pipeline) -> bool:
     """Return whether a filter has a temperature; where none has, there is no code for it."""
     return any(np.float32(f.temperature) != 1 for f in filters_of(config))
 
 
-def config_header(config: Chain, name: str, rules: Sequence[FirmwareRule | None] = ()) -> str:
+def config_header(config: Pipeline, name: str, rules: Sequence[FirmwareRule | None] = ()) -> str:
     """Return the header with all settings as constants.
 
     Heads of equal settings share a filter; weights and channels stand by source, then by head.

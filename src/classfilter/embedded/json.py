@@ -6,11 +6,11 @@ import json
 from typing import Any
 
 from ..filters import DirichletFilter, Filter, StickyFilter
-from ..pipeline import Chain
+from ..pipeline import Pipeline
 from .header import filters_of
 
 
-def to_json(filter: Filter | Chain) -> str:  # noqa: A002
+def to_json(filter: Filter | Pipeline) -> str:  # noqa: A002
     """Return a filter, the weights and channels of its sources and a policy as JSON.
 
     The keys are those of a TOML file. With transitions there is also ``prepared``, what is computed
@@ -19,7 +19,7 @@ def to_json(filter: Filter | Chain) -> str:  # noqa: A002
     Examples
     --------
     >>> f = StickyFilter(["walk", "sit"], stay=0.9)
-    >>> print(to_json(Chain(f, beta={"weak": 0.1})))  # doctest: +ELLIPSIS
+    >>> print(to_json(Pipeline(f, beta={"weak": 0.1})))  # doctest: +ELLIPSIS
     {
      "classes": ["walk", "sit"],
      "filter": "sticky",
@@ -27,7 +27,7 @@ def to_json(filter: Filter | Chain) -> str:  # noqa: A002
      "beta": {"weak": 0.1}
     }
     """
-    config = Chain.of(filter)
+    config = Pipeline.of(filter)
     sections: dict[str, Any] = dict(config.settings)
     sections.pop("smoother", None)  # JavaScript does not smooth
     computed = dict(zip(config.heads.names, map(prepared, filters_of(config)), strict=True))

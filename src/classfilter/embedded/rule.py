@@ -11,7 +11,7 @@ from .. import _core
 from ..errors import ArgumentError
 from ..events import EventRule
 from ..inputs import duration
-from ..pipeline import Chain
+from ..pipeline import Pipeline
 
 TICK = 0.001
 NODES = 16
@@ -54,8 +54,8 @@ class FirmwareRule(NamedTuple):
         return _core.EventRule(len(self.names), True, **numbers, nodes=self.nodes, slots=self.slots)
 
 
-def firmware_rules(chain: Chain, tick: Any = TICK, step: Any = None) -> list[FirmwareRule | None]:
-    """Return the rule of each head of a chain in ticks.
+def firmware_rules(pipe: Pipeline, tick: Any = TICK, step: Any = None) -> list[FirmwareRule | None]:
+    """Return the rule of each head of a pipeline in ticks.
 
     None stands for a label without events. A duration that is no whole number of ticks is rounded,
     with a warning. `step`, the shortest time between two rows, saves memory where the longest
@@ -64,10 +64,10 @@ def firmware_rules(chain: Chain, tick: Any = TICK, step: Any = None) -> list[Fir
     length = _positive("tick", tick)
     if step is not None:
         _positive("step", step)
-    rule = chain.rule
+    rule = pipe.rule
     if not isinstance(rule, EventRule):
         return []
-    heads = chain.heads
+    heads = pipe.heads
     rule.check(heads)
     in_ticks = _in_ticks(rule, length)
     of_heads = [(in_ticks.head(heads, h), heads.classes_of(h)) for h in range(len(heads.names))]

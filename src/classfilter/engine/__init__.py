@@ -5,12 +5,12 @@ from . import store
 from .bank import Bank
 from .calls import Sight
 from .decide import (
-    chain_and_rule,
     decided,
     decided_as_they_are,
     events,
     events_of,
     label_events,
+    pipe_and_rule,
 )
 from .engine import Engine, update_stream_of
 from .health import TITLES, Health, changed, episodes, expected
@@ -46,7 +46,6 @@ __all__ = [
     "StreamRow",
     "StreamTable",
     "Tracker",
-    "chain_and_rule",
     "changed",
     "checked_lag",
     "decided",
@@ -61,6 +60,7 @@ __all__ = [
     "format_for",
     "label_events",
     "pack",
+    "pipe_and_rule",
     "rows_for",
     "smooth_rows",
     "smooth_table",

@@ -19,7 +19,7 @@ from ..filters import (
     unpack_state,
 )
 from ..inputs import for_filter, predictions, source_codes
-from ..pipeline import DEFAULT_SOURCE, Chain
+from ..pipeline import DEFAULT_SOURCE, Pipeline
 from ..support.arrays import as_plain, stable_argsort
 from ..support.types import Array, Confidence
 from . import store
@@ -35,8 +35,8 @@ class Bank(Generic[FilterType]):
 
     Parameters
     ----------
-    filter : Filter or Chain
-        Its settings, and its state as the initial state of every stream. A chain brings the
+    filter : Filter or Pipeline
+        Its settings, and its state as the initial state of every stream. A pipeline brings the
         weights and the channels of its sources: see `update`.
     streams : int
         The number of streams, N.
@@ -51,23 +51,23 @@ class Bank(Generic[FilterType]):
     array([[0., 1.]])
     """
 
-    def __init__(self, filter: FilterType | Chain, streams: int) -> None:  # noqa: A002
+    def __init__(self, filter: FilterType | Pipeline, streams: int) -> None:  # noqa: A002
         if hasattr(self, "_lock"):  # others may be using it, in another thread
             raise RuntimeError("the bank was initialised before: make a new one")
         if streams < 0:
             raise ValueError(f"streams is {streams}; it must not be negative")
-        chain = filter if isinstance(filter, Chain) else None
-        fresh: Any = filter.filter() if isinstance(filter, Chain) else filter.copy()
+        pipe = filter if isinstance(filter, Pipeline) else None
+        fresh: Any = filter.filter() if isinstance(filter, Pipeline) else filter.copy()
         start = pack_state(fresh.state, getattr(fresh, "dtype", np.dtype(np.float64)))
-        self.__setstate__((fresh, start, np.tile(start, (streams, 1)), chain))
+        self.__setstate__((fresh, start, np.tile(start, (streams, 1)), pipe))
 
-    def __getstate__(self) -> tuple[FilterType, Array, Array, Chain | None]:
+    def __getstate__(self) -> tuple[FilterType, Array, Array, Pipeline | None]:
         with free(self._lock):
-            return self._filter, self._start, self._states.copy(), self._chain
+            return self._filter, self._start, self._states.copy(), self._pipe
 
-    def __setstate__(self, state: tuple[FilterType, Array, Array, Chain | None]) -> None:
-        self._filter, self._start, self._states, self._chain = state
-        self._settings = self._chain or Chain(self._filter)
+    def __setstate__(self, state: tuple[FilterType, Array, Array, Pipeline | None]) -> None:
+        self._filter, self._start, self._states, self._pipe = state
+        self._settings = self._pipe or Pipeline(self._filter)
         self._classes = len(self._filter.classes)
         self._heads = self._settings.heads
         self._single = bool(self._start.dtype == np.float32)
@@ -121,8 +121,8 @@ class Bank(Generic[FilterType]):
         rows : array_like of int, shape (M,), optional
             The streams that the observations belong to, none twice; by default all.
         source : str or array_like of str, shape (N,) or (M,), optional
-            Of a bank of a chain: the source of all observations, or of each one, whose weight and
-            channel are used. Needed where it has several.
+            Of a bank of a pipeline: the source of all observations, or of each one, whose weight
+            and channel are used. Needed where it has several.
         confidence : float or array_like, shape (N,) or (M,), optional
             Of classes: how probable each is; see `Tracker.update`.
         threads : int, optional
@@ -185,11 +185,11 @@ class Bank(Generic[FilterType]):
         confidence: Confidence | None,
     ) -> tuple[ArrayLike, ArrayLike]:
         """Return rows and weights, by their sources."""
-        if self._chain is None:
+        if self._pipe is None:
             if source is not None:
                 raise ValueError(
                     f"source is {source!r}, but the bank has no weights of sources; make it of a "
-                    "chain, or give beta"
+                    "pipeline, or give beta"
                 )
             if not self._heads.is_exclusive:
                 rows = predictions(probs, self._heads, confidence).probs
@@ -199,22 +199,22 @@ class Bank(Generic[FilterType]):
             plain = isinstance(probs, np.ndarray) and probs.ndim == 2 and confidence is None
             rows = probs if plain else for_filter(probs, self.classes, confidence)
             return rows, 1.0 if beta is None else beta
-        chain = self._chain
-        rows, one_hot = predictions(probs, chain.heads, confidence)
+        pipe = self._pipe
+        rows, one_hot = predictions(probs, pipe.heads, confidence)
         if source is None:
-            if len(chain.sources) > 1:
+            if len(pipe.sources) > 1:
                 raise ValueError(
-                    f"source is not given, and the filter has weights for {chain.sources}; name "
+                    f"source is not given, and the filter has weights for {pipe.sources}; name "
                     "the source of each row, or one for all"
                 )
-            source = chain.sources[0] if chain.sources else DEFAULT_SOURCE
+            source = pipe.sources[0] if pipe.sources else DEFAULT_SOURCE
         names = source_codes(source, len(rows))
         if len(names.codes) != len(rows):
             raise ValueError(
                 f"source has {len(names.codes)} entries, but probs has {len(rows)} rows"
             )
-        observed, weights = chain.observe_rows(names, rows, one_hot)
-        return chain.heads.for_filter(observed), weights if beta is None else beta
+        observed, weights = pipe.observe_rows(names, rows, one_hot)
+        return pipe.heads.for_filter(observed), weights if beta is None else beta
 
     def run(
         self,

@@ -25,7 +25,7 @@ from ..inputs import (
     read_rows,
     table_of,
 )
-from ..pipeline import Chain, Channels
+from ..pipeline import Channels, Pipeline
 from ..support.imports import import_optional
 from ..support.types import Duration, Weights
 from .engine import Engine
@@ -36,7 +36,7 @@ from .tables import rows_for
 @names_keywords
 def events(
     rows: Any,
-    filter: Filter | Chain | Rule,  # noqa: A002
+    filter: Filter | Pipeline | Rule,  # noqa: A002
     rule: Rule | None = None,
     *,
     smooth: bool = False,
@@ -52,11 +52,11 @@ def events(
         Predictions, as for `filter_table`, which are filtered first; or, where `filter` is a rule,
         rows that are taken as they are: the columns ``f_<class>`` of a table that was filtered
         before, or ``p_<class>``.
-    filter : Filter, Chain, EventRule or ThresholdRule
+    filter : Filter, Pipeline, EventRule or ThresholdRule
         What filters the rows, such as a `Tuned`; or a rule, where nothing is to be filtered.
     rule : EventRule or ThresholdRule, optional
-        How events are decided; by default, the rule of the chain or, of smoothed rows, that of its
-        `smoother`.
+        How events are decided; by default, the rule of the pipeline or, of smoothed rows, that of
+        its `smoother`.
     smooth : bool, default False
         Smooth the rows instead of filtering them: better events, after the fact.
     lag : int, optional
@@ -83,17 +83,17 @@ def events(
     0  walk    0.0  4.0
     1   sit    4.0  6.0
     """
-    chain, rule = chain_and_rule(filter, rule, smooth, lag, beta=beta, channel=channel)
-    if chain is None:
+    pipe, rule = pipe_and_rule(filter, rule, smooth, lag, beta=beta, channel=channel)
+    if pipe is None:
         with rows_as_they_are(rows) as read:
             engine = Engine(None, rule=rule, heads=read.heads)
             return _decided(engine, read, read.classes)
-    with rows_for(rows, chain, results=False) as read:
+    with rows_for(rows, pipe, results=False) as read:
         smoothing = smooth and lag != 0
         engine = Engine(
-            None if smoothing else chain, smoother=chain if smoothing else None, lag=lag, rule=rule
+            None if smoothing else pipe, smoother=pipe if smoothing else None, lag=lag, rule=rule
         )
-        classes = tuple(read.classes[k] for k in chain.heads.order_in(read.classes))
+        classes = tuple(read.classes[k] for k in pipe.heads.order_in(read.classes))
         return _decided(engine, read, classes)
 
 
@@ -138,33 +138,33 @@ def decided_as_they_are(rule: Rule, rows: Rows) -> Events:
     return decided(engine, rows, rows.classes)[0]
 
 
-def chain_and_rule(
-    filter: Filter | Chain | Rule,  # noqa: A002
+def pipe_and_rule(
+    filter: Filter | Pipeline | Rule,  # noqa: A002
     rule: Rule | None,
     smooth: bool,
     lag: int | None,
     **parts: Any,
-) -> tuple[Chain | None, Rule]:
+) -> tuple[Pipeline | None, Rule]:
     """Return what filters the rows, None where they are taken as they are; and what decides.
 
     `parts` are the weights and channels, None where they are not given.
     """
-    chain = None
+    pipe = None
     if isinstance(filter, RULES):
         if rule is not None or smooth or any(part is not None for part in parts.values()):
             raise TypeError("filter is a rule; give a filter before it, or leave the others out")
         rule = filter
     else:
-        chain = Chain.of(filter, **parts, smoothing=smooth)
-        rule = rule or chain.rule
+        pipe = Pipeline.of(filter, **parts, smoothing=smooth)
+        rule = rule or pipe.rule
         if rule is None:
             remedy = 'give one, such as rule=EventRule(change_cost="30s")'
-            raise ArgumentError("rule", None, "is {}, and the chain has none", remedy=remedy)
+            raise ArgumentError("rule", None, "is {}, and the pipeline has none", remedy=remedy)
     if not isinstance(rule, RULES):
         raise ArgumentError("rule", rule, rule="it must be an EventRule or a ThresholdRule")
     if lag is not None and not smooth:
         raise ArgumentError("lag", lag, "is {}, without smooth=True", remedy="give both")
-    return chain, rule
+    return pipe, rule
 
 
 def _as_table(rows: Rows, events: Events, streams: list[int]) -> Any:

@@ -20,7 +20,7 @@ from ..filters import (
     unpack_state,
 )
 from ..inputs import EXCLUSIVE, Heads, Rows, head_prediction, order_of
-from ..pipeline import Chain, corrected_row
+from ..pipeline import Pipeline, corrected_row
 from ..policy import Policy
 from ..support.types import Array, Bools, Floats, Ints
 from .calls import Calls, calls_after
@@ -134,9 +134,9 @@ class Engine:
 
     Parameters
     ----------
-    chain : Chain, optional
+    pipeline : Pipeline, optional
         Filters the rows; without it, they are taken as they are.
-    smoother : Chain, optional
+    smoother : Pipeline, optional
         Smooths them, with `lag` later rows, or with all of them.
     rule : EventRule or ThresholdRule, optional
         Decides events of the smoothed rows, if there are any, or else of the estimates.
@@ -159,9 +159,9 @@ class Engine:
 
     def __init__(
         self,
-        chain: Chain | None,
+        pipe: Pipeline | None,
         *,
-        smoother: Chain | None = None,
+        smoother: Pipeline | None = None,
         lag: int | None = None,
         rule: Rule | None = None,
         policy: Policy | None = None,
@@ -172,14 +172,14 @@ class Engine:
     ) -> None:
         if threads is not None and threads < 1:
             raise ValueError(f"threads is {threads}; it must be at least 1")
-        self._chain, self._smoother, self._policy, self._threads = chain, smoother, policy, threads
-        settings, start = smoother or chain, np.zeros(1)
+        self._pipe, self._smoother, self._policy, self._threads = pipe, smoother, policy, threads
+        settings, start = smoother or pipe, np.zeros(1)
         if settings is not None:
             heads, dtype = settings.heads, settings._dtype
-        if chain is not None:
+        if pipe is not None:
             self.runner, start = (
-                StreamRunner(chain._fresh),
-                pack_state(chain._fresh.state, chain._dtype),
+                StreamRunner(pipe._fresh),
+                pack_state(pipe._fresh.state, pipe._dtype),
             )
         held = None if smoother is None else LagStage(check_smoother(smoother.filter()), lag)
         rules = None if rule is None else RuleStage(rule, heads, dtype, settings is not None)
@@ -212,7 +212,7 @@ class Engine:
         changes.
         """
         table, names = self.table, rows.streams
-        observed = None if self._chain is None else _observed(self._chain, rows)
+        observed = None if self._pipe is None else _observed(self._pipe, rows)
         to_smooth = None if self._smoother is None else _observed(self._smoother, rows)
         slots = table.slots_of(names) if slots is None else slots
         try:
@@ -373,8 +373,8 @@ class Engine:
     def new_calls(self) -> Calls:
         """Return what the policy knows of a new stream."""
         assert self._policy is not None
-        assert self._chain is not None
-        return Calls(self._policy, self._chain.filter().probs, self._heads)
+        assert self._pipe is not None
+        return Calls(self._policy, self._pipe.filter().probs, self._heads)
 
     def take_one(
         self,
@@ -447,8 +447,8 @@ class Engine:
         return StreamRow(time, columns.extra[slot], numbers, later)
 
 
-def _observed(chain: Chain, rows: Rows) -> tuple[Array, Floats]:
-    return chain.observe_rows(rows.factorized_sources, rows.probs, rows.one_hot, rows.classes)
+def _observed(pipe: Pipeline, rows: Rows) -> tuple[Array, Floats]:
+    return pipe.observe_rows(rows.factorized_sources, rows.probs, rows.one_hot, rows.classes)
 
 
 def as_column(values: Sequence[Any]) -> Array:

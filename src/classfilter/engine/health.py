@@ -14,7 +14,7 @@ import numpy as np
 
 from .. import _core
 from ..filters import unpack_state
-from ..pipeline import Chain, Expected
+from ..pipeline import Expected, Pipeline
 from ..support.arrays import stable_argsort
 from ..support.html import block, table
 from ..support.text import aligned
@@ -201,11 +201,11 @@ class Health(list[SourceHealth]):
 
 
 class SourceCounts:
-    """What is counted of the sources of a chain.
+    """What is counted of the sources of a pipeline.
 
     Parameters
     ----------
-    chain : Chain
+    pipeline : Pipeline
         Its sources, and what they did when it was tuned.
 
     Attributes
@@ -216,21 +216,21 @@ class SourceCounts:
         Of all sources, and of each.
     """
 
-    def __init__(self, chain: Chain) -> None:
-        self.chain, self.index = chain, dict[str, int]()
-        self.numbers = np.zeros((1 + MAX_COUNTED, FIXED + len(chain.classes)))
+    def __init__(self, pipe: Pipeline) -> None:
+        self.pipe, self.index = pipe, dict[str, int]()
+        self.numbers = np.zeros((1 + MAX_COUNTED, FIXED + len(pipe.classes)))
         self.numbers[0, [AT, FIRST_AT]] = np.nan
         self.numbers[1:, FIELD["run_class"]] = -1.0
-        for name in [*chain.sources, *chain.expected]:
+        for name in [*pipe.sources, *pipe.expected]:
             self.number(name)
 
     def number(self, source: str) -> int:
         """Return the number of a source; -1 where it is not counted."""
         number = self.index.get(source, -1)
-        if number >= 0 or len(self.index) >= MAX_COUNTED or not self.chain.heads.is_exclusive:
+        if number >= 0 or len(self.index) >= MAX_COUNTED or not self.pipe.heads.is_exclusive:
             return number
         number = self.index[source] = len(self.index)
-        usual = self.chain.expected.get(source)
+        usual = self.pipe.expected.get(source)
         self.numbers[number + 1, FIELD["usual_interval"] : FIXED] = (
             0.0 if usual is None else usual.interval,
             math.nan if usual is None else usual.agreement,
@@ -247,7 +247,7 @@ class SourceCounts:
     def count_row(self, number: int, probs: Array, before: float, at: float, dt: float) -> None:
         """Count one row; `before` is the class of the estimate before it, or -1."""
         rows = np.array([[number], [at], [dt], [class_of(probs)], [before]])
-        _core.count_rows(self.numbers, len(self.chain.classes), rows)
+        _core.count_rows(self.numbers, len(self.pipe.classes), rows)
 
     def count_rows(
         self, source: Factorized, probs: Floats, before: Array, at: Floats, dt: Floats
@@ -256,18 +256,18 @@ class SourceCounts:
         numbers = np.array([self.number(name) for name in source.categories])[source.codes]
         predicted = np.where(np.isnan(probs[:, 0]), -1, probs.argmax(axis=1))
         rows = np.array([numbers, at, dt, predicted, before], np.float64)
-        _core.count_rows(self.numbers, len(self.chain.classes), rows)
+        _core.count_rows(self.numbers, len(self.pipe.classes), rows)
 
     def health(self, now: float | None = None) -> Health:
         """Return how each source does, at the time of the last row, or at a later one."""
         at = self.numbers.item(AT)
         later = 0.0 if now is None or math.isnan(at) else max(0.0, now - at)
-        known, sources = {*self.chain.sources, *self.chain.expected}, map(self.of, self.index)
+        known, sources = {*self.pipe.sources, *self.pipe.expected}, map(self.of, self.index)
         both = zip(self.index, sources, strict=True)
         return Health(self._health(n, s, later) for n, s in both if s.rows or n in known)
 
     def _health(self, name: str, source: Source, later: float) -> SourceHealth:
-        usual = self.chain.expected.get(name)
+        usual = self.pipe.expected.get(name)
         time, at, first_at = self.numbers[0, [TIME, AT, FIRST_AT]].tolist()
         elapsed = at - (source.at if source.seen else first_at)
         silence = max(0.0, min(elapsed, time - source.time)) + later
@@ -285,7 +285,7 @@ class SourceCounts:
     def _verdicts(self, source: Source, usual: Expected | None, silence: float) -> Iterator[str]:
         when, interval = "before" if usual is None else "when tuned", source.interval(usual)
         if source.is_stuck(usual):
-            name = self.chain.classes[int(source.run_class)]
+            name = self.pipe.classes[int(source.run_class)]
             text = f"stuck on {name!r}: the last {source.run_rows:,.0f} predictions, "
             if usual is None and source.run_rows == source.seen:
                 agrees = percent(share(source.agreed, source.judged))
@@ -318,7 +318,7 @@ class SourceCounts:
             counted = [FIELD[field] for field in COUNTS] if name else [STEPS]
             good = np.isfinite(numbers[counted]).all()
             # The core takes it as an index, unchecked.
-            if not good or numbers[FIELD["run_class"]] not in range(-1, len(self.chain.classes)):
+            if not good or numbers[FIELD["run_class"]] not in range(-1, len(self.pipe.classes)):
                 raise ValueError(f"the counts of source {name!r} are {counts}")
             row[:] = numbers
 
@@ -358,8 +358,8 @@ def count_recordings(
 ) -> Iterator[tuple[int, float]]:
     """Count recordings, one after the other; yield the number of the recording and the time."""
     for number, rec in enumerate(recordings):
-        columns = [rec.classes.index(str(name)) for name in counts.chain.classes]
-        estimates, probs = counts.chain.run(rec)[:, columns], rec.probs[:, columns]
+        columns = [rec.classes.index(str(name)) for name in counts.pipe.classes]
+        estimates, probs = counts.pipe.run(rec)[:, columns], rec.probs[:, columns]
         before = np.append(-1, estimates.argmax(axis=1)[:-1])
         dt = np.where(np.arange(len(rec)) > 0, rec.dt, 0.0)
         for start in range(0, len(rec), ROWS_AT_ONCE):
@@ -390,9 +390,9 @@ class Episode(NamedTuple):
     verdict: str
 
 
-def episodes(chain: Chain, recordings: Sequence[Any]) -> tuple[Health, list[Episode]]:
+def episodes(pipe: Pipeline, recordings: Sequence[Any]) -> tuple[Health, list[Episode]]:
     """Return how each source does after all recordings, and what was wrong meanwhile."""
-    counts, known, active = SourceCounts(chain), list[Episode](), dict[tuple[str, str], int]()
+    counts, known, active = SourceCounts(pipe), list[Episode](), dict[tuple[str, str], int]()
     for stream, at in count_recordings(counts, recordings):
         held, active = active, {}
         for source, verdicts in counts.health().verdicts.items():
@@ -406,9 +406,11 @@ def episodes(chain: Chain, recordings: Sequence[Any]) -> tuple[Health, list[Epis
     return counts.health(), known
 
 
-def expected(chain: Chain, recordings: Sequence[Any]) -> tuple[dict[str, Expected], dict[str, str]]:
+def expected(
+    pipe: Pipeline, recordings: Sequence[Any]
+) -> tuple[dict[str, Expected], dict[str, str]]:
     """Return what is usual of each source, and what is wrong with those that never change."""
-    counts, usual = SourceCounts(Chain.of(chain, expected={})), dict[str, Expected]()
+    counts, usual = SourceCounts(Pipeline.of(pipe, expected={})), dict[str, Expected]()
     for _ in count_recordings(counts, recordings):
         pass
     stuck = {
@@ -421,7 +423,7 @@ def expected(chain: Chain, recordings: Sequence[Any]) -> tuple[dict[str, Expecte
         if source.seen > 1 and source.judged:
             usual[name] = source.as_usual()
     # How long it disagrees can only be told when it is known how often it usually agrees.
-    again = SourceCounts(Chain.of(chain, expected=usual))
+    again = SourceCounts(Pipeline.of(pipe, expected=usual))
     for _ in count_recordings(again, recordings):
         pass
     for name, known in usual.items():

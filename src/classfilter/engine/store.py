@@ -21,7 +21,7 @@ from numpy.lib.format import (
     read_magic,
 )
 
-from ..pipeline import Chain, differing, from_settings
+from ..pipeline import Pipeline, differing, from_settings
 from ..support.atomic import atomic_write, check_regular
 from ..support.types import Array
 from .stages import Confirmed
@@ -43,7 +43,7 @@ class Saved(NamedTuple):
     ----------
     kind : {"tracker", "bank", "lines", "cascade"}
         What wrote it.
-    chain : Chain
+    pipeline : Pipeline
         The settings.
     names : list or None
         The streams, None where they have numbers; where they are dropped, the next to go first.
@@ -56,7 +56,7 @@ class Saved(NamedTuple):
     """
 
     kind: str
-    chain: Chain
+    pipe: Pipeline
     names: Any
     columns: Columns
     meta: dict[str, Any]
@@ -74,18 +74,20 @@ def write(path: str | PathLike[str], saved: Saved) -> None:
             file,
             version=VERSION,
             kind=saved.kind,
-            digest=saved.chain.digest,
-            settings=json.dumps(saved.chain.settings_and_expected),
+            digest=saved.pipe.digest,
+            settings=json.dumps(saved.pipe.settings_and_expected),
             meta=json.dumps(saved.meta),
             streams=_packed(saved.names),
             **arrays,
         )
 
 
-def read(path: str | PathLike[str], kind: str, otherwise: str, chain: Chain | None = None) -> Saved:
+def read(
+    path: str | PathLike[str], kind: str, otherwise: str, pipe: Pipeline | None = None
+) -> Saved:
     """Read a file of a kind, or raise and say what is wrong with it.
 
-    `otherwise` says what else it may be, and the remedy. With `chain`, the settings must be those.
+    `otherwise` says what else it may be, and the remedy. With `pipe`, the settings must be those.
     """
     content = read_npz(path, otherwise)
     what = otherwise.partition(";")[0]
@@ -103,18 +105,18 @@ def read(path: str | PathLike[str], kind: str, otherwise: str, chain: Chain | No
     with damaged(path):
         settings, meta = (_mapping(str(content[name])) for name in ("settings", "meta"))
         digest = str(content["digest"])
-        if chain is None:
-            chain = from_settings(settings)
-    if chain.digest != digest:
+        if pipe is None:
+            pipe = from_settings(settings)
+    if pipe.digest != digest:
         settings.pop("expected", None)
-        require_same(path, settings, chain.settings)
+        require_same(path, settings, pipe.settings)
     with damaged(path):
         names = _unpacked(content["streams"])
         columns = _columns(content, len(content["states"]) if names is None else len(names))
         if names is not None and len(set(names)) < len(names):
             raise ValueError("a stream is there twice")
         more = {key: x for key, x in content.items() if key not in (*_KEYS, "seen", "jumps")}
-        return Saved(kind, chain, names, columns, meta, more)
+        return Saved(kind, pipe, names, columns, meta, more)
 
 
 def _mapping(text: str) -> dict[str, Any]:

@@ -35,7 +35,7 @@ from ..inputs import (
     sink,
     warn_of,
 )
-from ..pipeline import Chain, Channels
+from ..pipeline import Channels, Pipeline
 from ..support.atomic import atomic_write, check_not_input, syncing
 from ..support.imports import import_optional
 from ..support.types import Array, Weights
@@ -56,7 +56,7 @@ class Filtered(NamedTuple):
 def filter_file(
     path: str | Path,
     out: str | Path,
-    filter: Filter | Chain,  # noqa: A002
+    filter: Filter | Pipeline,  # noqa: A002
     *,
     beta: Weights | None = None,
     channel: Channels | None = None,
@@ -108,17 +108,17 @@ def filter_file(
     suffix = file_suffix(Path(out))
     check_not_input(out, path)
     file = TableFile(TableInput.of(path), known)
-    chain = Chain.of(filter, beta=beta, channel=channel, smoothing=lag != 0)
+    pipe = Pipeline.of(filter, beta=beta, channel=channel, smoothing=lag != 0)
     how: Any = {"lag": check_lag(lag), "threads": threads, "progress": progress}
     with naming_file(path), atomic_write(out) as written:
-        return filter_to(file, written, suffix, chain, **how)
+        return filter_to(file, written, suffix, pipe, **how)
 
 
 def filter_to(
     file: TableFile,
     written: BinaryIO,
     suffix: str,
-    chain: Chain,
+    pipe: Pipeline,
     *,
     lag: int | None = 0,
     threads: int | None = None,
@@ -132,8 +132,8 @@ def filter_to(
     form = file.format
     if file.layout.labels:  # a part may not have all of them
         form = replace(form, heads=file.heads)
-    push = _batch(file, chain, lag, threads)
-    scale = TimeScale(form.unit, chain._fresh)
+    push = _batch(file, pipe, lag, threads)
+    scale = TimeScale(form.unit, pipe._fresh)
     unread = file.parts(whole=form.sort or lag is None)
     as_text = file.source.is_csv and kind_of(suffix)[0] in TEXT
     done, notice = 0, None
@@ -184,7 +184,7 @@ def filter_to(
         with ThreadPoolExecutor(1) as joiner:  # a part behind
             coming: deque[Any] = deque()
             for frame, P in filtered():
-                coming.append(joiner.submit(with_results, frame, file.heads, chain, P))
+                coming.append(joiner.submit(with_results, frame, file.heads, pipe, P))
                 if len(coming) > 1:
                     yield coming.popleft().result()
             yield coming.popleft().result()
@@ -203,7 +203,7 @@ def filter_to(
     scale.warn()  # in the thread of the caller; the results come from another
     warn_of(notice)
     warn_of(_silent(streams, predicted))
-    warn_of_channels(chain, sources)
+    warn_of_channels(pipe, sources)
     return Filtered(done, len(streams))
 
 
@@ -212,7 +212,7 @@ class Parts:
 
     Parameters
     ----------
-    chain : Chain
+    pipeline : Pipeline
         The settings.
     lag : int, optional
         How many later rows each result uses; 0 filters, None uses all of them.
@@ -220,12 +220,12 @@ class Parts:
         The number of threads; by default that of processors.
     """
 
-    def __init__(self, chain: Chain, lag: int | None = 0, threads: int | None = None) -> None:
+    def __init__(self, pipe: Pipeline, lag: int | None = 0, threads: int | None = None) -> None:
         if lag == 0:
-            self.engine = Engine(chain, threads=threads)
+            self.engine = Engine(pipe, threads=threads)
         else:
-            self.engine = Engine(None, smoother=chain, lag=lag)
-        self._filters, self._dtype, self._classes = lag == 0, chain._dtype, len(chain.classes)
+            self.engine = Engine(None, smoother=pipe, lag=lag)
+        self._filters, self._dtype, self._classes = lag == 0, pipe._dtype, len(pipe.classes)
         self._waiting: deque[_Part] = deque()
         self._rows = 0
 
@@ -270,24 +270,24 @@ class _Part:
         self.missing -= int(own.sum())
 
 
-def smooth_rows(chain: Chain, rows: Rows, lag: int | None = None) -> Array:
+def smooth_rows(pipe: Pipeline, rows: Rows, lag: int | None = None) -> Array:
     """Smooth every stream of some rows separately, (T, K), in the filter's order of classes."""
     [results] = (
-        Parts(chain, lag).push(rows, rows.streams)
+        Parts(pipe, lag).push(rows, rows.streams)
         if len(rows)
-        else [np.empty((0, len(chain.classes)), chain._dtype)]
+        else [np.empty((0, len(pipe.classes)), pipe._dtype)]
     )
     return results
 
 
 def _batch(
-    file: TableFile, chain: Chain, lag: int | None, threads: int | None
+    file: TableFile, pipe: Pipeline, lag: int | None, threads: int | None
 ) -> Callable[[Rows], list[Array]]:
     """Return a function that takes the tables of a file, and returns the results of those complete.
 
     A table is complete once the later rows that it needs are there.
     """
-    parts = Parts(chain, lag, threads)
+    parts = Parts(pipe, lag, threads)
     if lag == 0:
         return parts.push
     if lag is None or file.format.sort:
@@ -306,7 +306,7 @@ def _batch(
 @names_keywords
 def filter_table(
     rows: Any,
-    filter: Filter | Chain,  # noqa: A002
+    filter: Filter | Pipeline,  # noqa: A002
     *,
     beta: Weights | None = None,
     channel: Channels | None = None,
@@ -319,14 +319,14 @@ def filter_table(
         A dataframe of pandas, Polars or PyArrow, or a file that `read_table` reads, with the
         columns of `classfilter.inputs`; ``label`` is not used. Where it has other columns, logits,
         or times in another unit or in any order, read it with `rows`, which has options for these.
-    filter : Filter or Chain
+    filter : Filter or Pipeline
         Its settings are used, not its state, and it does not change. Its classes must be those of
         the columns, in any order. Its time unit is that of ``time``: seconds, for dates.
     beta : mapping of str to float, or float, optional
-        The weight of each source, or one for all; by default those of the chain, or 1.
+        The weight of each source, or one for all; by default those of the pipeline, or 1.
     channel : mapping of str to Channel or None, optional
         Corrects the outputs of a source before they are filtered; in the filter's order of classes.
-        By default those of the chain, or none.
+        By default those of the pipeline, or none.
 
     Returns
     -------
@@ -351,15 +351,15 @@ def filter_table(
     >>> out["class"].tolist()
     ['rest', 'move', 'rest', 'move']
     """
-    chain = Chain.of(filter, beta=beta, channel=channel)
-    with rows_for(rows, chain) as read:
-        return with_results(read.frame, read.heads, chain, Engine(chain).take(read).estimates)
+    pipe = Pipeline.of(filter, beta=beta, channel=channel)
+    with rows_for(rows, pipe) as read:
+        return with_results(read.frame, read.heads, pipe, Engine(pipe).take(read).estimates)
 
 
 @names_keywords
 def smooth_table(
     rows: Any,
-    filter: Filter | Chain,  # noqa: A002
+    filter: Filter | Pipeline,  # noqa: A002
     *,
     beta: Weights | None = None,
     channel: Channels | None = None,
@@ -371,8 +371,8 @@ def smooth_table(
     ----------
     rows, beta, channel
         As in `filter_table`.
-    filter : DirichletFilter, StickyFilter or Chain
-        Its settings are used, not its state. Of a chain, its `smoother`.
+    filter : DirichletFilter, StickyFilter or Pipeline
+        Its settings are used, not its state. Of a pipeline, its `smoother`.
     lag : int, optional
         How many later rows of its stream each row uses; by default all. 0 is `filter_table`.
 
@@ -393,18 +393,18 @@ def smooth_table(
     >>> smooth_table(df, f)["class"].tolist()  # the rows after it show that the second was an error
     ['walk', 'walk', 'walk', 'walk']
     """
-    chain = Chain.of(filter, beta=beta, channel=channel, smoothing=True)
+    pipe = Pipeline.of(filter, beta=beta, channel=channel, smoothing=True)
     lag = check_lag(lag)
-    with rows_for(rows, chain) as read:
-        return with_results(read.frame, read.heads, chain, smooth_rows(chain, read, lag=lag))
+    with rows_for(rows, pipe) as read:
+        return with_results(read.frame, read.heads, pipe, smooth_rows(pipe, read, lag=lag))
 
 
 @contextmanager
-def rows_for(data: Any, chain: Chain, results: bool = True) -> Iterator[Rows]:
-    """Give data as rows that a chain takes, with a table to which `results` can be added."""
-    with rows_to_filter(data, chain.heads, chain._fresh, results) as rows:
+def rows_for(data: Any, pipe: Pipeline, results: bool = True) -> Iterator[Rows]:
+    """Give data as rows that a pipeline takes, with a table to which `results` can be added."""
+    with rows_to_filter(data, pipe.heads, pipe._fresh, results) as rows:
         yield rows
-        warn_of_channels(chain, rows.sources if rows.time.size else ())
+        warn_of_channels(pipe, rows.sources if rows.time.size else ())
         if results:
             warn_of(_silent(rows.streams, _predicted(rows)))
 
@@ -426,29 +426,29 @@ def _silent(streams: Collection[Any], predicted: Collection[Any]) -> ArgumentErr
 
 
 def format_for(
-    filter: Filter | Chain,  # noqa: A002
+    filter: Filter | Pipeline,  # noqa: A002
     columns: Mapping[str, str] | None = None,
     scores: str = "probabilities",
     unit: str | None = None,
 ) -> TableFormat:
     """Return the format of a table for a filter, which gives the classes."""
-    chain = Chain.of(filter)
-    if str(scores).startswith("independent") and chain.heads.is_exclusive:
+    pipe = Pipeline.of(filter)
+    if str(scores).startswith("independent") and pipe.heads.is_exclusive:
         raise ArgumentError(
             "scores", scores, "is {}, but the classes of the filter exclude each other",
             remedy="give a MultiLabelFilter, or leave scores out",
         )  # fmt: skip
-    return TableFormat.of(chain.heads, columns, scores, unit)
+    return TableFormat.of(pipe.heads, columns, scores, unit)
 
 
-def with_results(frame: Any, heads: Heads, chain: Chain, P: Array) -> Any:
+def with_results(frame: Any, heads: Heads, pipe: Pipeline, P: Array) -> Any:
     """Return a table with the filtered probabilities of its rows, (T, K), as new columns.
 
     `P` is in the filter's order of classes, `heads` are those of the table.
     """
     import narwhals as nw
 
-    place = chain.heads.order_in(heads.shown)
+    place = pipe.heads.order_in(heads.shown)
     columns = np.ascontiguousarray(P.T)
     backend = frame.implementation
     in_table = [columns[k] for k in np.argsort(place)]
@@ -461,13 +461,13 @@ def with_results(frame: Any, heads: Heads, chain: Chain, P: Array) -> Any:
     return frame.with_columns(*named).to_native()
 
 
-def warn_of_channels(chain: Chain, sources: Collection[str]) -> None:
+def warn_of_channels(pipe: Pipeline, sources: Collection[str]) -> None:
     """Warn if no source of a whole table has a channel, though there are channels.
 
     Where weights are by name, a source without one is refused anyway.
     """
-    corrected = [name for name, channel in chain.channel.items() if channel is not None]
-    if not corrected or not sources or isinstance(chain.beta, dict):
+    corrected = [name for name, channel in pipe.channel.items() if channel is not None]
+    if not corrected or not sources or isinstance(pipe.beta, dict):
         return
     if not set(corrected) & set(sources):
         there = sorted(sources)[:5]

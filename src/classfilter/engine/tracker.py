@@ -28,7 +28,7 @@ from ..inputs import (
     read_times,
     seconds,
 )
-from ..pipeline import DEFAULT_SOURCE, MAX_SOURCES, Chain, Channels
+from ..pipeline import DEFAULT_SOURCE, MAX_SOURCES, Channels, Pipeline
 from ..policy import Policy
 from ..support.atomic import remove_drafts
 from ..support.types import Array, Confidence, Duration, Floats, Weights, is_number
@@ -140,8 +140,8 @@ class Tracker:
 
     Parameters
     ----------
-    filter : Filter or Chain
-        The settings of all streams; a chain, such as a `Tuned`, brings weights, channels and its
+    filter : Filter or Pipeline
+        The settings of all streams; a pipeline, such as a `Tuned`, brings weights, channels and its
         policy.
     beta : mapping of str to float, or float, optional
         The weight of each source, or one for all; 1 by default.
@@ -164,10 +164,10 @@ class Tracker:
         `expire_after` and `max_jump` are in seconds. By default they stay as they are, in the unit
         of the half-life, with a warning if a stream begins with what looks like milliseconds.
     events : EventRule or bool, default False
-        Decide events by this rule, or by that of the chain; see `pop_events` and `current`.
+        Decide events by this rule, or by that of the pipeline; see `pop_events` and `current`.
     lag : int, optional
         Decide events later, on better rows: each smoothed with so many rows of its stream after it,
-        by the chain's `smoother` and its rule. Estimates come at once, as without it.
+        by the pipeline's `smoother` and its rule. Estimates come at once, as without it.
 
     Examples
     --------
@@ -185,7 +185,7 @@ class Tracker:
 
     def __init__(
         self,
-        filter: Filter | Chain,  # noqa: A002
+        filter: Filter | Pipeline,  # noqa: A002
         *,
         beta: Weights | None = None,
         channel: Channels | None = None,
@@ -197,16 +197,18 @@ class Tracker:
         events: EventRule | bool = False,
         lag: int | None = None,
     ) -> None:
-        chain = Chain.of(filter, beta=beta, channel=channel, policy=policy)
-        of_chain = chain.rule if lag is None else chain.smoother.rule
-        if events is True and of_chain is None:
+        pipe = Pipeline.of(filter, beta=beta, channel=channel, policy=policy)
+        of_pipe = pipe.rule if lag is None else pipe.smoother.rule
+        if events is True and of_pipe is None:
             remedy = 'give one: events=EventRule(change_cost="30s")'
-            raise ArgumentError("events", True, "is {}, but the chain has no rule", remedy=remedy)
+            raise ArgumentError(
+                "events", True, "is {}, but the pipeline has no rule", remedy=remedy
+            )
         if lag is not None and events is False:
             raise ArgumentError("lag", lag, "is {}, without events", remedy="give events=True")
-        rule = of_chain if events is True else events or None
+        rule = of_pipe if events is True else events or None
         self._use(
-            chain.with_rule(rule),
+            pipe.with_rule(rule),
             unit,
             lag,
             expire_after=expire_after,
@@ -214,28 +216,28 @@ class Tracker:
             max_jump=max_jump,
         )
 
-    def _use(self, chain: Chain, unit: str | None, lag: int | None = None, **limits: Any) -> None:
-        self._chain, self._heads, self._lag = chain, chain.heads, lag
-        self._is_exclusive = chain.heads.is_exclusive
-        self._names = chain._names
-        smoother = None if lag is None else chain.smoother
-        rule = chain.rule if smoother is None else smoother.rule
+    def _use(self, pipe: Pipeline, unit: str | None, lag: int | None = None, **limits: Any) -> None:
+        self._pipe, self._heads, self._lag = pipe, pipe.heads, lag
+        self._is_exclusive = pipe.heads.is_exclusive
+        self._names = pipe._names
+        smoother = None if lag is None else pipe.smoother
+        rule = pipe.rule if smoother is None else smoother.rule
         self._engine = Engine(
-            chain, smoother=smoother, lag=None if lag is None else checked_lag(lag),
-            rule=rule, policy=chain.policy, **limits,
+            pipe, smoother=smoother, lag=None if lag is None else checked_lag(lag),
+            rule=rule, policy=pipe.policy, **limits,
         )  # fmt: skip
         self._unit, self._spelling = TimeUnit(unit), Spelling()
         self._as_it_is = self._unit.as_it_is
-        self._reader: Filter = chain.filter()
+        self._reader: Filter = pipe.filter()
         self._table = self._engine.table
         self._slots, self._lock = self._table.slots, self._table.lock
         self._is_locked = self._lock._is_owned  # by this thread
         self._watches_times, self._drops = self._table.watches_times, self._table.drops
-        self._counts = SourceCounts(chain)
+        self._counts = SourceCounts(pipe)
         self._known: dict[str, tuple[str, float, Any, int]] = {}
-        self._update_stream = update_stream_of(chain.filter(), self._counts)
+        self._update_stream = update_stream_of(pipe.filter(), self._counts)
         # One call into C takes a row and decides its events, unless more stages take it.
-        self._whole = chain.policy is None and lag is None
+        self._whole = pipe.policy is None and lag is None
         rules = self._engine.stages.rule
         self._rule = rules
         self._saving = RLock()
@@ -319,8 +321,8 @@ class Tracker:
 
     def _know(self, source: Any) -> tuple[str, float, Any, int]:
         """Return the name of a source, its weight, its channel's logarithms, and its number."""
-        name, beta = self._chain.weight(source)
-        known = name, beta, self._chain.channel_of(name), self._counts.number(name)
+        name, beta = self._pipe.weight(source)
+        known = name, beta, self._pipe.channel_of(name), self._counts.number(name)
         if len(self._known) < MAX_SOURCES:
             self._known[name] = known
         return known
@@ -339,14 +341,14 @@ class Tracker:
 
         `time`, `given` and `confidence` are as they came.
         """
-        engine, table, chain = self._engine, self._table, self._chain
+        engine, table, pipe = self._engine, self._table, self._pipe
         begins = self._begins(stream, time, at, probs)
         if self._is_exclusive:  # a channel would take what is no row, such as booleans
             _core.check_row(len(self.classes), probs, 1.0, 0.0)
-        _, beta, observation = chain.observe(source, probs)
+        _, beta, observation = pipe.observe(source, probs)
         smoothed = None
         if self._lag is not None:
-            seen = chain.smoother.observe(source, given, confidence)
+            seen = pipe.smoother.observe(source, given, confidence)
             smoothed = seen.probs, seen.beta
         before, dt = -1, 0.0
         if not begins:
@@ -423,7 +425,7 @@ class Tracker:
 
     def next_source(self, stream: Hashable, time: Any) -> str:
         """Return the source that the policy would call for a stream at a time; nothing changes."""
-        if self._chain.policy is None:
+        if self._pipe.policy is None:
             raise ValueError("the tracker has no policy; give one, such as Periodic(every=12)")
         at = time if type(time) is self._as_it_is else self._unit.seconds(time)
         table = self._table
@@ -435,14 +437,14 @@ class Tracker:
             return calls.next_source(at)
 
     @property
-    def chain(self) -> Chain:
+    def pipe(self) -> Pipeline:
         """The settings of all streams."""
-        return self._chain
+        return self._pipe
 
     @property
     def classes(self) -> tuple[Any, ...]:
         """The classes, in the order of the probabilities."""
-        return self._chain.classes
+        return self._pipe.classes
 
     @property
     def expire_after(self) -> float | None:
@@ -533,7 +535,7 @@ class Tracker:
         if not self._is_exclusive:
             raise ValueError(
                 "the health of sources is known for classes that exclude each other; watch each "
-                "label in a tracker of its own: Tracker(chain.head(label))"
+                "label in a tracker of its own: Tracker(pipeline.head(label))"
             )
         at = None if now is None else self._unit.seconds(now)
         with free(self._lock):
@@ -648,7 +650,7 @@ class Tracker:
             }
             meta["sources"] = self._counts.saved()
             more = dict[str, Array]()
-            if self._chain.policy is not None:
+            if self._pipe.policy is not None:
                 meta["calls"] = [calls.saved() for calls in columns.extra]
             if self._rule is not None:
                 more |= store.joined(
@@ -657,7 +659,7 @@ class Tracker:
                 meta["confirmed"] = [
                     (store.name_as_json(name), *event) for name, event in table.confirmed
                 ]
-        return store.Saved(kind, self._chain, names, columns, meta, more)
+        return store.Saved(kind, self._pipe, names, columns, meta, more)
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Self:
@@ -669,9 +671,9 @@ class Tracker:
                 name: saved.meta[name] for name in ("expire_after", "max_streams", "max_jump")
             }
             lag = saved.meta.get("lag")
-            if lag is not None and saved.chain.smoother.rule is None:
+            if lag is not None and saved.pipe.smoother.rule is None:
                 raise ValueError("it has a lag, but no rule for events")
-            tracker._use(saved.chain, saved.meta.get("unit"), lag, **limits)
+            tracker._use(saved.pipe, saved.meta.get("unit"), lag, **limits)
             tracker._take(saved)
         return tracker
 
@@ -680,7 +682,7 @@ class Tracker:
         names, columns, meta = saved.names, saved.columns, saved.meta
         self._spelling.note(names)
         self._engine.runner.check_states(columns.states)
-        if self._chain.policy is not None:
+        if self._pipe.policy is not None:
             for i, calls in zip(range(len(names)), meta["calls"], strict=True):
                 columns.extra[i] = self._engine.new_calls().restored(calls)
         if self._rule is not None:

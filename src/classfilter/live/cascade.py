@@ -17,7 +17,7 @@ from ..engine import store as file
 from ..errors import ArgumentError
 from ..filters import Filter, pack_state, unpack_state
 from ..inputs import LABEL, Heads, head_prediction, positive_duration, prediction
-from ..pipeline import Chain, Channels, from_builtin, to_builtin
+from ..pipeline import Channels, Pipeline, from_builtin, to_builtin
 from ..policy import Policy
 from ..support.arrays import as_plain
 from ..support.types import Array, Duration, Floats, Weights, is_number
@@ -274,7 +274,7 @@ class Cascade:
 
     def __init__(
         self,
-        filter: Filter | Chain,  # noqa: A002
+        filter: Filter | Pipeline,  # noqa: A002
         sources: Mapping[str, Source],
         *,
         beta: Weights | None = None,
@@ -289,8 +289,8 @@ class Cascade:
             if not callable(call):
                 raise TypeError(f"sources[{name!r}] is {short(call)}; give a callable")
         names = list(sources)
-        chain = Chain.of(filter, beta=beta, channel=channel, policy=policy)
-        policy = chain.policy
+        pipe = Pipeline.of(filter, beta=beta, channel=channel, policy=policy)
+        policy = pipe.policy
         if policy is None:
             if len(names) > 1:
                 raise ValueError(
@@ -298,8 +298,8 @@ class Cascade:
                     "policy.Periodic(every=12)"
                 )
             policy = OnlySource(names[0])
-        self._sources, self._chain = dict(sources), chain
-        self._weights = {name: chain.weight(name)[1] for name in names}
+        self._sources, self._pipe = dict(sources), pipe
+        self._weights = {name: pipe.weight(name)[1] for name in names}
         self._window = _sizes(window or {}, names)
         if cost is None:
             cost = getattr(policy, "cost", None)
@@ -308,11 +308,11 @@ class Cascade:
             prices = dict(cost)
             _require_known("cost", prices, names)
         self._cost = {name: _price(name, prices.get(name, 0.0)) for name in names}
-        self._missing: Floats = np.full(len(chain.classes), np.nan)
+        self._missing: Floats = np.full(len(pipe.classes), np.nan)
         self._missing.flags.writeable = False
-        self.filter, self.policy = chain.filter(), policy.copy()
+        self.filter, self.policy = pipe.filter(), policy.copy()
         """Copies that belong to the loop."""
-        self._sight = Sight(policy, chain.heads)
+        self._sight = Sight(policy, pipe.heads)
         self.reset()
 
     @property
@@ -436,12 +436,12 @@ class Cascade:
     def save(self, path: str | PathLike[str]) -> None:
         """Write the state to a file, which appears complete or not at all; see `load`."""
         filter_state, policy_state, time, last = self.state
-        table = Engine(self._chain).table
+        table = Engine(self._pipe).table
         slot = table.add(None)
         table.columns.states[slot] = pack_state(filter_state, self.filter.probs.dtype)
         table.columns.times[slot] = math.nan if time is None else time
         meta = {"policy": to_builtin(policy_state), "last": last}
-        file.write(path, file.Saved("cascade", self._chain, *table.held(), meta, {}))
+        file.write(path, file.Saved("cascade", self._pipe, *table.held(), meta, {}))
 
     def load(self, path: str | PathLike[str]) -> None:
         """Take the state from a file written by `save`, or raise and say why that is impossible.
@@ -449,7 +449,7 @@ class Cascade:
         The settings of filter, weights, channels and policy must be those that it was written with.
         """
         otherwise = f"no state of a cascade; {file.REMEDY}"
-        saved = file.read(path, "cascade", otherwise, self._chain)
+        saved = file.read(path, "cascade", otherwise, self._pipe)
         with file.damaged(path):
             (numbers,), (time,) = saved.columns.states, saved.columns.times.tolist()
             self.state = CascadeState(
@@ -526,8 +526,8 @@ class Cascade:
         Without a channel its values are not checked here: the filter does that.
         """
         try:
-            row = parse_output(output, self._chain.heads)
-            return np.asarray(self._chain.observe(source, row).probs)
+            row = parse_output(output, self._pipe.heads)
+            return np.asarray(self._pipe.observe(source, row).probs)
         except Exception as error:
             return self._invalid(source, error, now)
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from ..errors import ArgumentError, Remedy
 from ..inputs import COLUMNS, TableFormat, TimeScale, check_named, per_second, softmax
-from ..pipeline import DEFAULT_SOURCE, Chain
+from ..pipeline import DEFAULT_SOURCE, Pipeline
 from ..support.validation import factorize
 from .line_values import (
     NUMBERS,
@@ -62,12 +62,12 @@ class LineFilter:
 
     def __init__(
         self,
-        make_chain: Callable[[tuple[str, ...]], Chain],
+        make_pipe: Callable[[tuple[str, ...]], Pipeline],
         form: TableFormat,
         line_number: str | None = None,
         words: Mapping[Remedy, str] = MappingProxyType({}),
     ) -> None:
-        self._make_chain, self._form, self._number_key = make_chain, form, line_number
+        self._make_pipe, self._form, self._number_key = make_pipe, form, line_number
         self._words = words
         key = {name: form.columns.get(name, name) for name in COLUMNS}
         self._time, self._stream, self._source = key["time"], key["stream"], key["source"]
@@ -84,7 +84,7 @@ class LineFilter:
         """Use a file of states, and go on from it if it exists."""
         self._state, self._every, self._limits = state, every, limits
         if state and state.exists():
-            self._use(resume(self._make_chain, state, every, self._form.unit, **limits))
+            self._use(resume(self._make_pipe, state, every, self._form.unit, **limits))
 
     def wait(self) -> float | None:
         """Return the seconds until the file is due; None if there is nothing to save."""
@@ -123,11 +123,11 @@ class LineFilter:
         if type(name) is not str:
             name = check_name(self._stream, row)
         if type(source) is not str or source not in self._weights:
-            self._check_source(row, self._chain)
+            self._check_source(row, self._pipe)
         scores = self._label(row) if labelled else self._take(row)
         probs = list(scores)
         if not self._is_exclusive:
-            probs = head_scores(self._keys, scores, self._form.scores, self._chain.heads)
+            probs = head_scores(self._keys, scores, self._form.scores, self._pipe.heads)
         elif not NUMBERS.issuperset(map(type, scores)):
             check_scores(self._keys, scores)
             # With no probability, a label counts: a table has both columns for all rows.
@@ -165,7 +165,7 @@ class LineFilter:
         if not rows or not (end or len(rows) in (1, FIRST_ROWS)):
             return None
         names, times, numbers = zip(*rows, strict=True)
-        scale = TimeScale(self._form.unit, self._chain.filter())
+        scale = TimeScale(self._form.unit, self._pipe.filter())
         scale.see(np.array(times), factorize(names).codes, all(numbers))
         finding = scale.finding()
         if end or finding is not None or len(rows) >= FIRST_ROWS:
@@ -184,11 +184,11 @@ class LineFilter:
 
     def _use(self, streams: LiveStreams) -> None:
         """Prepare all that depends on the classes."""
-        columns, chain = streams.columns, streams.chain
-        order = chain.heads.order_in(columns).tolist()
-        self._chain, self._weights = chain, chain._weights
-        self._is_exclusive = chain.heads.is_exclusive
-        self._form = _for_chain(self._form, chain)
+        columns, pipe = streams.columns, streams.pipe
+        order = pipe.heads.order_in(columns).tolist()
+        self._pipe, self._weights = pipe, pipe._weights
+        self._is_exclusive = pipe.heads.is_exclusive
+        self._form = _for_pipe(self._form, pipe)
         self._keys = [self._key(columns[k]) for k in order]
         self._take = _items(self._keys)
         self._arrange = _items([order.index(k) for k in range(len(columns))])
@@ -204,7 +204,7 @@ class LineFilter:
 
     def _decided(self, estimate: list[float]) -> str:
         """Return the class of each head, and the labels that are on, as keys and values."""
-        heads, decided, on = self._chain.heads, dict[str, Any](), list[str]()
+        heads, decided, on = self._pipe.heads, dict[str, Any](), list[str]()
         for name, own, span in zip(heads.names, heads.columns, heads.spans, strict=True):
             p = estimate[span]
             if len(own) > 1:
@@ -315,14 +315,14 @@ class LineFilter:
         """Take the classes of the first valid line."""
         seconds(self._time, row[self._time], self._factor)
         check_name(self._stream, row)
-        chain = self.streams.chain if self.streams else self._make_chain(columns)
-        self._form = _for_chain(self._form, chain)
-        self._check_source(row, chain)
+        pipe = self.streams.pipe if self.streams else self._make_pipe(columns)
+        self._form = _for_pipe(self._form, pipe)
+        self._check_source(row, pipe)
         keys = [self._key(name) for name in columns]
-        if not chain.heads.is_exclusive:
-            keys = [self._key(name) for name in chain.heads.shown]
+        if not pipe.heads.is_exclusive:
+            keys = [self._key(name) for name in pipe.heads.shown]
             given = tuple(row[key] for key in keys)
-            head_scores(keys, given, self._form.scores, chain.heads)
+            head_scores(keys, given, self._form.scores, pipe.heads)
         elif labelled:
             label_probs(row, self._label_keys, columns, self._form.scores)
         elif self._form.scores == "probabilities":
@@ -333,7 +333,7 @@ class LineFilter:
                 self._converted(scores)
         if self.streams is None:
             where = self._state, self._every, self._form.unit
-            self._use(LiveStreams(chain, columns, *where, **self._limits))
+            self._use(LiveStreams(pipe, columns, *where, **self._limits))
             if self._number_key is not None:
                 self._take_number(row)
         elif set(columns) != set(self.streams.columns):
@@ -356,7 +356,7 @@ class LineFilter:
         """Return the row of a label, in the filter's order of classes."""
         assert self.streams is not None
         columns = self.streams.columns
-        certain = str(row.get(self._source, DEFAULT_SOURCE)) in self._chain._logarithms
+        certain = str(row.get(self._source, DEFAULT_SOURCE)) in self._pipe._logarithms
         values = label_probs(row, self._label_keys, columns, self._form.scores, certain)
         probs = {self._key(name): p for name, p in zip(columns, values, strict=True)}
         return tuple(probs[key] for key in self._keys)
@@ -380,23 +380,23 @@ class LineFilter:
         kept = {key: value for key, value in row.items() if key not in self._results}
         return json.dumps(kept).encode()
 
-    def _check_source(self, row: dict[str, Any], chain: Chain) -> None:
+    def _check_source(self, row: dict[str, Any], pipe: Pipeline) -> None:
         """Raise unless the source of a line has a weight."""
         source = row.get(self._source, DEFAULT_SOURCE)
         if type(source) not in (str, int):
             raise LineError(f"{self._source} is {short(source)}; it must be a name: fill it in")
-        if isinstance(chain.beta, Mapping) and str(source) not in chain.beta:
+        if isinstance(pipe.beta, Mapping) and str(source) not in pipe.beta:
             what = "is" if self._source in row else "is missing, which means"
-            hint = f"beta names {list(chain.beta)}: add it there"
+            hint = f"beta names {list(pipe.beta)}: add it there"
             raise LineError(f"{self._source} {what} {short(source)}, which has no weight; {hint}")
 
 
-def _for_chain(form: TableFormat, chain: Chain) -> TableFormat:
-    """Return how lines are written: what the chain is for."""
-    if chain.heads.is_exclusive and not form.heads.is_exclusive:
+def _for_pipe(form: TableFormat, pipe: Pipeline) -> TableFormat:
+    """Return how lines are written: what the pipeline is for."""
+    if pipe.heads.is_exclusive and not form.heads.is_exclusive:
         problem = "is {}, but the classes of the filter exclude each other"
         raise ArgumentError("scores", "independent", problem, remedy="give a MultiLabelFilter")
-    return replace(form, heads=chain.heads if form.classes else chain.heads.kind)
+    return replace(form, heads=pipe.heads if form.classes else pipe.heads.kind)
 
 
 def _items(keys: list[Any]) -> Callable[[Any], tuple[Any, ...]]:

@@ -23,7 +23,7 @@ from typing import Any, Literal, NamedTuple, TextIO, cast
 from ..engine import Health, changed
 from ..errors import ArgumentError, Remedy
 from ..inputs import Heads, TableFormat
-from ..pipeline import Chain
+from ..pipeline import Pipeline
 from ..support.atomic import check_folder, check_regular, real_path
 from ..support.signals import Signals
 from ..support.types import Classes
@@ -47,7 +47,7 @@ class SourceWatch:
 
     def look(self, streams: LiveStreams | None, line: int, *, now: bool = False) -> None:
         """Report what began or ended, if it is time to look; nothing of several labels at once."""
-        if streams is None or not streams.chain.heads.is_exclusive:
+        if streams is None or not streams.pipe.heads.is_exclusive:
             return
         if not now and line < self._line + LINES:
             return
@@ -77,7 +77,7 @@ class SourceWatch:
                 print(text, file=self._log, flush=True)
 
 
-MakeChain = Callable[[tuple[str, ...]], Chain]
+MakeChain = Callable[[tuple[str, ...]], Pipeline]
 
 
 class Served(NamedTuple):
@@ -101,7 +101,7 @@ class Served(NamedTuple):
 
 
 def serve(
-    make_chain: MakeChain,
+    make_pipe: MakeChain,
     *,
     source: int = 0,
     sink: int = 1,
@@ -125,7 +125,7 @@ def serve(
     Parameters
     ----------
     make_chain : callable
-        Returns the chain for the classes of the first valid line, in their order there. What it
+        Returns the pipeline for the classes of the first valid line, in their order there. What it
         raises ends `serve`. A line without a source is of ``"default"``.
     source, sink : int
         File descriptors to read from and to write to; one write per line.
@@ -155,7 +155,7 @@ def serve(
         to it are skipped, and a resumed input that leaves some out is an error.
     events : Path, optional
         Append a line for each event that is confirmed to this file, each once, also after a crash;
-        with the path ``-``, write them in place of the results. The chain needs a rule then.
+        with the path ``-``, write them in place of the results. The pipeline needs a rule then.
         Without `state`, all streams are over at the end, and their last events are confirmed.
     lag : int, optional
         As in `Tracker`: events are decided on rows smoothed with so many later lines of the stream.
@@ -174,11 +174,11 @@ def serve(
     Examples
     --------
     >>> import os
-    >>> from classfilter import Chain, DirichletFilter
+    >>> from classfilter import Pipeline, DirichletFilter
     >>> (source, feed), (results, sink) = os.pipe(), os.pipe()
     >>> _ = os.write(feed, b'{"time": 0, "p_rest": 0.75, "p_move": 0.25}')
     >>> os.close(feed)
-    >>> serve(lambda classes: Chain(DirichletFilter(classes)), source=source, sink=sink)
+    >>> serve(lambda classes: Pipeline(DirichletFilter(classes)), source=source, sink=sink)
     Served(lines=1, filtered=1, rejected=0, skipped=0, ended='end')
     >>> os.read(results, 999)[:58]
     b'{"time": 0, "p_rest": 0.75, "p_move": 0.25,"f_rest":0.7808'
@@ -203,7 +203,7 @@ def serve(
         if state:
             stack.enter_context(locked(state))
         signals = stack.enter_context(Signals())
-        live = LineFilter(make_chain, form, line_number, words)
+        live = LineFilter(make_pipe, form, line_number, words)
         live.open(state, every, limits)
         if live.streams is not None:
             print(f"{state}: {live.streams.summary()}", file=log, flush=True)

@@ -16,7 +16,7 @@ import numpy as np
 
 from ..engine import Columns, Tracker
 from ..engine import store as file
-from ..pipeline import Chain
+from ..pipeline import Pipeline
 from ..support.atomic import real_path, remove_drafts, require_lock
 from ..support.types import Array
 
@@ -37,7 +37,7 @@ class LiveStreams:
 
     Parameters
     ----------
-    chain : Chain
+    pipeline : Pipeline
         The settings.
     columns : tuple of str
         The classes, in the order of the data; written to the file.
@@ -52,28 +52,28 @@ class LiveStreams:
 
     Examples
     --------
-    >>> from classfilter import Chain, DirichletFilter
-    >>> chain = Chain(DirichletFilter(["rest", "move"]))
-    >>> streams = LiveStreams(chain, ("rest", "move"))
+    >>> from classfilter import Pipeline, DirichletFilter
+    >>> pipe = Pipeline(DirichletFilter(["rest", "move"]))
+    >>> streams = LiveStreams(pipe, ("rest", "move"))
     >>> streams.update("ann", 0.0, b"", None, [0.75, 0.25]).round(3)
     array([0.781, 0.219])
     """
 
     def __init__(
         self,
-        chain: Chain,
+        pipe: Pipeline,
         columns: tuple[str, ...],
         path: Path | None = None,
         every: float = 1.0,
         unit: str | None = None,
         **limits: Any,
     ) -> None:
-        chain = _without_policy(chain)
+        pipe = _without_policy(pipe)
         # As they are: lines are looked at before.
-        self.tracker = Tracker(chain, unit="s", events=chain.rule or False, **limits)
-        self.names, self.events = tuple(map(str, chain.classes)), 0
+        self.tracker = Tracker(pipe, unit="s", events=pipe.rule or False, **limits)
+        self.names, self.events = tuple(map(str, pipe.classes)), 0
         self.dates: bool | None = None  # whether the first line had a date
-        self.chain, self.columns, self.unit = chain, columns, unit
+        self.pipe, self.columns, self.unit = pipe, columns, unit
         self.skipped = 0
         self.last_skipped: Skipped | None = None
         self.line = self.resumed_line = -1
@@ -226,9 +226,9 @@ class LiveStreams:
         return [name for name, slot in self._table.slots.items() if self._is_replaying(slot)]
 
 
-def _without_policy(chain: Chain) -> Chain:
-    """Return what lines need of a chain: they call no source, and `extra` has their checksums."""
-    return chain if chain.policy is None else chain._replaced(chain._smoother, policy=None)
+def _without_policy(pipe: Pipeline) -> Pipeline:
+    """Return what lines need of a pipeline: they call no source; `extra` has their checksums."""
+    return pipe if pipe.policy is None else pipe._replaced(pipe._smoother, policy=None)
 
 
 def _ties(known: Any) -> tuple[int, ...]:
@@ -241,28 +241,28 @@ def _streams(count: int) -> str:
 
 
 def resume(
-    make_chain: Callable[[tuple[str, ...]], Chain],
+    make_pipe: Callable[[tuple[str, ...]], Pipeline],
     path: Path,
     every: float = 1.0,
     unit: str | None = None,
     **limits: Any,
 ) -> LiveStreams:
-    """Return the streams of a file, or raise and say why the chain cannot go on from it."""
+    """Return the streams of a file, or raise and say why the pipeline cannot go on from it."""
     saved = file.read(path, "lines", f"no state of streams; {file.REMEDY}")
     with file.damaged(path):
         columns = tuple(map(str, saved.meta["columns"]))
         if len(set(columns)) < len(columns):
             raise ValueError("a class is there twice")
-        saved.chain.heads.order_in(columns)
-    chain = _without_policy(make_chain(columns))
-    if chain.digest != saved.chain.digest:
-        file.require_same(path, saved.chain.settings, chain.settings)
+        saved.pipe.heads.order_in(columns)
+    pipe = _without_policy(make_pipe(columns))
+    if pipe.digest != saved.pipe.digest:
+        file.require_same(path, saved.pipe.settings, pipe.settings)
     there = {"unit": saved.meta.get("unit") or "s", "lag": saved.meta.get("lag")}
     here = {"unit": unit or "s", "lag": limits.get("lag")}
     if there != here:
         file.require_same(path, there, here)
     with file.damaged(path):
-        streams = LiveStreams(chain, columns, path, every, unit, **limits)
+        streams = LiveStreams(pipe, columns, path, every, unit, **limits)
         streams._take(saved)
     return streams
 

@@ -4,20 +4,20 @@ from ..support.imports import public
 from .channel import Channel, Channels, beta_from_confusion
 from .expected import Expected
 from .heads import corrected_row, of_head, weight_text
-from .pipeline import DEFAULT_SOURCE, MAX_SOURCES, Chain, Observation
+from .pipeline import DEFAULT_SOURCE, MAX_SOURCES, Observation, Pipeline
 from .settings import differing, from_builtin, options, to_builtin
-from .smoothing import ChainType, has_temperature, smooth, tempered
+from .smoothing import PipelineType, has_temperature, smooth, tempered
 from .toml import from_settings, load
 
 __all__ = [
     "DEFAULT_SOURCE",
     "MAX_SOURCES",
-    "Chain",
-    "ChainType",
     "Channel",
     "Channels",
     "Expected",
     "Observation",
+    "Pipeline",
+    "PipelineType",
     "beta_from_confusion",
     "corrected_row",
     "differing",
@@ -33,5 +33,5 @@ __all__ = [
     "weight_text",
 ]
 
-public(Chain, Channel)
+public(Pipeline, Channel)
 public(Observation, module=__name__)

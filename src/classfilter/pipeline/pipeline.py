@@ -1,4 +1,4 @@
-"""The chain of a row: channel, weight, filter; perhaps a policy, and a rule for events."""
+"""The pipeline of a row: channel, weight, filter; perhaps a policy, and a rule for events."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ def require_filter(filter: Any) -> Any:  # noqa: A002
     if isinstance(filter, (str, PathLike)):
         raise TypeError(f"filter is {str(filter)!r}; read the file first: classfilter.load(...)")
     if hasattr(filter, "observe_rows"):
-        raise TypeError("filter is a Chain; give its filter: chain.filter()")
+        raise TypeError("filter is a Pipeline; give its filter: pipeline.filter()")
     if not hasattr(filter, "update"):
-        raise TypeError(f"filter is {filter!r}; give a filter, or a chain as of load or tune")
+        raise TypeError(f"filter is {filter!r}; give a filter, or a pipeline as of load or tune")
     return filter
 
 
@@ -98,34 +98,34 @@ def checked_sources(
     return weights, {n: channels_of_heads(one, heads, n) for n, one in channels.items()}
 
 
-def checked_smoother(smoother: Any, chain: Any) -> Any:
-    """Return what smooths in place of a chain, or None where that does it itself.
+def checked_smoother(smoother: Any, pipe: Any) -> Any:
+    """Return what smooths in place of a pipeline, or None where that does it itself.
 
-    Where the smoother has no rule for events, it gets that of the chain.
+    Where the smoother has no rule for events, it gets that of the pipeline.
     """
     if not hasattr(smoother, "observe_rows"):
-        remedy = "give a Chain, with the weights of its sources"
+        remedy = "give a Pipeline, with the weights of its sources"
         raise ArgumentError("smoother", smoother, rule=remedy)
     smoother = smoother.smoother
-    names = [list(map(str, one.classes)) for one in (smoother, chain)]
+    names = [list(map(str, one.classes)) for one in (smoother, pipe)]
     if names[0] != names[1]:
-        problem, rule = "has the classes {}", f"those of the chain are {names[1]}"
+        problem, rule = "has the classes {}", f"those of the pipeline are {names[1]}"
         raise ArgumentError("smoother", names[0], problem, rule, "give the same, in this order")
-    if smoother.heads != chain.heads:
-        rule = f"the {chain.heads.noun} of the chain {chain.heads.relation}: give one that does"
+    if smoother.heads != pipe.heads:
+        rule = f"the {pipe.heads.noun} of the pipeline {pipe.heads.relation}: give one that does"
         raise ArgumentError("smoother", smoother, rule=rule)
     try:
         check_smoother(smoother.filter())
     except TypeError as error:
         raise TypeError(f"smoother: {error}") from None
-    if isinstance(chain.beta, dict) and isinstance(smoother.beta, dict):
-        missing = [source for source in chain.beta if source not in smoother.beta]
+    if isinstance(pipe.beta, dict) and isinstance(smoother.beta, dict):
+        missing = [source for source in pipe.beta if source not in smoother.beta]
         if missing:
             problem = "has no weight of source {}"
             raise ArgumentError("smoother", missing[0], problem, remedy="add it to its beta")
-    if smoother.rule is None and chain.rule is not None:
-        smoother = smoother.with_rule(chain.rule)
-    same = settings_of_rows(smoother) == settings_of_rows(chain) and smoother.rule == chain.rule
+    if smoother.rule is None and pipe.rule is not None:
+        smoother = smoother.with_rule(pipe.rule)
+    same = settings_of_rows(smoother) == settings_of_rows(pipe) and smoother.rule == pipe.rule
     return None if same else smoother
 
 
@@ -143,11 +143,11 @@ class Observation(NamedTuple):
 
 
 @names_keywords
-class Chain:
+class Pipeline:
     """A filter with the weights and the channels of its sources; perhaps a policy and a rule.
 
-    It does not change. Everything that takes a filter takes a chain, and then needs neither weights
-    nor channels.
+    It does not change. Everything that takes a filter takes a pipeline, and then needs neither
+    weights nor channels.
 
     Parameters
     ----------
@@ -163,9 +163,9 @@ class Chain:
         Turns filtered rows into events.
     expected : mapping of str to Expected, optional
         What each source did when tuned; `Tracker.health` compares with it. It changes no result.
-    smoother : Chain, optional
-        Smooths in place of the chain, with its own filter, weights, channels and rule for events; a
-        chain of the same classes. Where it has no rule, it has that of the chain.
+    smoother : Pipeline, optional
+        Smooths in place of the pipeline, with its own filter, weights, channels and rule for
+        events; a pipeline of the same classes. Where it has no rule, it has that of the pipeline.
 
     Attributes
     ----------
@@ -185,10 +185,10 @@ class Chain:
     Examples
     --------
     >>> import classfilter as cf
-    >>> chain = cf.Chain(cf.DirichletFilter(["walk", "sit"]), beta={"weak": 0.1, "strong": 1.0})
-    >>> chain.observe("weak", "sit")
+    >>> pipe = cf.Pipeline(cf.DirichletFilter(["walk", "sit"]), beta={"weak": 0.1, "strong": 1.0})
+    >>> pipe.observe("weak", "sit")
     Observation(source='weak', beta=0.1, probs=array([0.3, 0.7]))
-    >>> cf.Tracker(chain).update("ann", 0.0, "strong", [0.9, 0.1]).round(2)
+    >>> cf.Tracker(pipe).update("ann", 0.0, "strong", [0.9, 0.1]).round(2)
     array([1., 0.])
     """
 
@@ -198,7 +198,7 @@ class Chain:
     rule: EventRule | None
     expected: dict[str, Expected]
     heads: Heads
-    _smoother: Chain | None
+    _smoother: Pipeline | None
     _fresh: Any
     _names: tuple[str, ...]
     _dtype: np.dtype[Any]
@@ -214,7 +214,7 @@ class Chain:
         policy: Policy | None = None,
         rule: EventRule | None = None,
         expected: Mapping[str, Expected] | None = None,
-        smoother: Chain | None = None,
+        smoother: Pipeline | None = None,
     ) -> None:
         fresh = require_filter(filter).copy()
         fresh.reset()
@@ -245,23 +245,23 @@ class Chain:
         self.__setattr__(name, None)
 
     @classmethod
-    def of(cls, filter: Filter | Chain, *, smoothing: bool = False, **parts: Any) -> Chain:  # noqa: A002
-        """Return a filter, or a chain, as a chain.
+    def of(cls, filter: Filter | Pipeline, *, smoothing: bool = False, **parts: Any) -> Pipeline:  # noqa: A002
+        """Return a filter, or a pipeline, as a pipeline.
 
-        Weights, channels and a policy are given as for `Chain`; None leaves what there is. A
-        smoother of the chain's own gets them too.
+        Weights, channels and a policy are given as for `Pipeline`; None leaves what there is. A
+        smoother of the pipeline's own gets them too.
         """
         given = {name: part for name, part in parts.items() if part is not None}
-        if not isinstance(filter, Chain):
-            return Chain(filter, **given)
-        chain = filter.smoother if smoothing else filter
+        if not isinstance(filter, Pipeline):
+            return Pipeline(filter, **given)
+        pipe = filter.smoother if smoothing else filter
         if not given:
-            return chain
-        own = chain._smoother
+            return pipe
+        own = pipe._smoother
         if own is not None:
             of_rows = {name: part for name, part in given.items() if name in ("beta", "channel")}
-            given = {"smoother": Chain.of(own, **of_rows)} | given
-        return Chain(chain._fresh, **chain._parts | given)
+            given = {"smoother": Pipeline.of(own, **of_rows)} | given
+        return Pipeline(pipe._fresh, **pipe._parts | given)
 
     @property
     def classes(self) -> tuple[Any, ...]:
@@ -269,12 +269,12 @@ class Chain:
         classes: tuple[Any, ...] = self._fresh.classes
         return classes
 
-    def head(self, name: Any) -> Chain:
-        """Return the chain of one head; that of a label has the classes not robin and robin."""
+    def head(self, name: Any) -> Pipeline:
+        """Return the pipeline of one head; that of a label has the classes not robin and robin."""
         h = self.heads.place(name)
         smoother = None if self._smoother is None else self._smoother.head(name)
         f = with_classes(self._fresh.filters[h], self.heads.classes_of(h))
-        return Chain(f, **parts_of_head(self._parts, self.heads, h) | {"smoother": smoother})
+        return Pipeline(f, **parts_of_head(self._parts, self.heads, h) | {"smoother": smoother})
 
     @property
     def sources(self) -> list[str]:
@@ -287,7 +287,7 @@ class Chain:
         return most_trusted(self.channel, self._weights if isinstance(self.beta, dict) else {})
 
     @property
-    def smoother(self) -> Chain:
+    def smoother(self) -> Pipeline:
         """What smooths, with its own rule for events; itself, where nothing else was given."""
         return self if self._smoother is None else self._smoother
 
@@ -296,7 +296,7 @@ class Chain:
         return self._fresh.copy()
 
     def with_rule(self, rule: EventRule | None, smoothed: EventRule | None = None) -> Self:
-        """Return the same chain with another rule for events, or with none.
+        """Return the same pipeline with another rule for events, or with none.
 
         `smoothed` is the rule of smoothed rows, that of the `smoother`; by default the same.
         """
@@ -304,10 +304,10 @@ class Chain:
         own = None
         if self._smoother is not None or smoothed not in (None, rule):
             parts = self.smoother._parts | {"rule": smoothed or rule, "smoother": None}
-            own = Chain(self.smoother._fresh, **parts)
+            own = Pipeline(self.smoother._fresh, **parts)
         return self._replaced(own, rule=rule)
 
-    def _replaced(self, smoother: Chain | None, **fields: Any) -> Self:
+    def _replaced(self, smoother: Pipeline | None, **fields: Any) -> Self:
         """Return the same with another smoother and other fields; its settings follow."""
         new = copy.copy(self)
         for name in ("settings", "digest"):
@@ -493,7 +493,7 @@ class Chain:
         return self.in_order_of(rows.classes, results)
 
     def events(self, rows: Any, *, smooth: bool = False, lag: int | None = None) -> Any:
-        """Return the events of rows by the chain's rule; see `classfilter.events`."""
+        """Return the events of rows by the pipeline's rule; see `classfilter.events`."""
         from ..engine import events
 
         return events(rows, self, smooth=smooth, lag=lag)
@@ -509,12 +509,12 @@ class Chain:
 
         Numbers are restored to the bit. The file appears complete or not at all.
         """
-        chain = Chain.of(self, policy=policy)
-        for configured in (chain._fresh, chain.smoother._fresh, chain.policy):
+        pipe = Pipeline.of(self, policy=policy)
+        for configured in (pipe._fresh, pipe.smoother._fresh, pipe.policy):
             if configured is not None and "_kind" not in vars(type(configured)):
                 kind = type(configured).__name__
                 raise TypeError(f"a {kind} cannot be saved; save a filter or policy of classfilter")
-        text = to_toml(chain.settings_and_expected)
+        text = to_toml(pipe.settings_and_expected)
         with atomic_write(fspath(path)) as file:
             file.write(text.encode())
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 LAYOUT = ("classes", "scores", "heads")
-"""The settings that say what the columns are: those of a smoother are those of its chain."""
+"""The settings that say what the columns are: those of a smoother are those of its pipeline."""
 
 
 def from_builtin(value: Any, pattern: Any) -> Any:
@@ -41,29 +41,29 @@ def saved_kind(configured: object) -> str:
     return str(vars(type(configured)).get("_kind") or type(configured).__name__)
 
 
-def settings_of_rows(chain: Any) -> dict[str, Any]:
-    """Return the settings of a chain's filter, weights and channels.
+def settings_of_rows(pipe: Any) -> dict[str, Any]:
+    """Return the settings of a pipeline's filter, weights and channels.
 
     Of several labels at once, they are those of all labels, or of each one where they differ.
     """
-    if not chain.heads.is_exclusive:
-        heads = {name: settings_of_rows(chain.head(name)) for name in chain.heads.names}
+    if not pipe.heads.is_exclusive:
+        heads = {name: settings_of_rows(pipe.head(name)) for name in pipe.heads.names}
         common = next(iter(heads.values()))
-        same, layout = all(head == common for head in heads.values()), chain.heads.layout
+        same, layout = all(head == common for head in heads.values()), pipe.heads.layout
         return {
             "scores": "independent",
             **({"heads": {k: x or [] for k, x in layout.items()}} if type(layout) is dict else {}),
             **(common if same else {"labels": heads}),
         }
-    settings: dict[str, Any] = {"filter": saved_kind(chain._fresh)}
-    if not isinstance(chain.beta, dict) and chain.beta != 1.0:
-        settings["beta"] = chain.beta
-    settings["options"] = options(chain._fresh)
-    if isinstance(chain.beta, dict):
-        settings["beta"] = dict(chain.beta)
+    settings: dict[str, Any] = {"filter": saved_kind(pipe._fresh)}
+    if not isinstance(pipe.beta, dict) and pipe.beta != 1.0:
+        settings["beta"] = pipe.beta
+    settings["options"] = options(pipe._fresh)
+    if isinstance(pipe.beta, dict):
+        settings["beta"] = dict(pipe.beta)
     channels = {
         name: {"matrix": channel.matrix.tolist(), "prior": channel.prior.tolist()}
-        for name, channel in chain.channel.items()
+        for name, channel in pipe.channel.items()
         if channel is not None
     }
     if channels:
@@ -93,13 +93,13 @@ def differing(
 
 
 def to_toml(settings: Mapping[str, Any]) -> str:
-    """Return settings, as a chain has them, as the text of a TOML file.
+    """Return settings, as a pipeline has them, as the text of a TOML file.
 
     Examples
     --------
     >>> import classfilter as cf
-    >>> chain = cf.Chain(cf.EmaFilter(["walk", "sit"], gamma=0.95), beta={"weak": 0.1})
-    >>> print(to_toml(chain.settings).strip())
+    >>> pipe = cf.Pipeline(cf.EmaFilter(["walk", "sit"], gamma=0.95), beta={"weak": 0.1})
+    >>> print(to_toml(pipe.settings).strip())
     classes = ["walk", "sit"]
     filter = "ema"
     <BLANKLINE>

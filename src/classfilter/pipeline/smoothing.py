@@ -1,4 +1,4 @@
-"""Smoothing with the weight and the channel of a source; temperatures of a chain."""
+"""Smoothing with the weight and the channel of a source; temperatures of a pipeline."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from numpy.typing import ArrayLike
 from ..filters import Filter, check_smoother, smooth_one, with_options
 from ..inputs import for_filter, in_order, predictions, results_like
 from ..support.validation import Factorized
-from .pipeline import Chain
+from .pipeline import Pipeline
 
 
 def smooth(
-    filter: Filter | Chain,  # noqa: A002
+    filter: Filter | Pipeline,  # noqa: A002
     probs: Any,
     beta: ArrayLike | None = None,
     dt: ArrayLike = 1.0,
@@ -63,37 +63,37 @@ def smooth(
     >>> smooth(f, s, lag=1).argmax(axis=1)  # one row after it is not enough
     array([1, 1, 0, 0])
     """
-    chain = Chain.of(filter, smoothing=True)
+    pipe = Pipeline.of(filter, smoothing=True)
     weight: ArrayLike = 1.0
-    f = check_smoother(chain.filter())
-    if isinstance(filter, Chain):
-        rows, weight = _observed_rows(chain, probs)
+    f = check_smoother(pipe.filter())
+    if isinstance(filter, Pipeline):
+        rows, weight = _observed_rows(pipe, probs)
     else:
         f.state = filter.state
-        read = for_filter if chain.heads.is_exclusive else in_order
+        read = for_filter if pipe.heads.is_exclusive else in_order
         rows = read(probs, f.classes)
     smoothed = smooth_one(f, rows, weight if beta is None else beta, dt, lag)
     return results_like(probs, f.classes, smoothed)
 
 
-def _observed_rows(chain: Chain, probs: Any) -> tuple[ArrayLike, ArrayLike]:
+def _observed_rows(pipe: Pipeline, probs: Any) -> tuple[ArrayLike, ArrayLike]:
     """Return the probabilities, corrected, and the weight of the only source."""
-    if len(chain.sources) > 1:
+    if len(pipe.sources) > 1:
         raise ValueError(
-            f"filter has the sources {chain.sources}, and probs does not say which row is of "
-            "which; make rows with the source of each, and call the smooth of the chain"
+            f"filter has the sources {pipe.sources}, and probs does not say which row is of "
+            "which; make rows with the source of each, and call the smooth of the pipeline"
         )
-    source = chain.sources[0] if chain.sources else None
-    name, weight = chain.weight(source)
-    if chain.channel.get(name) is None and chain.heads.is_exclusive:
-        return for_filter(probs, chain.classes), weight
-    read = predictions(probs, chain.heads)
+    source = pipe.sources[0] if pipe.sources else None
+    name, weight = pipe.weight(source)
+    if pipe.channel.get(name) is None and pipe.heads.is_exclusive:
+        return for_filter(probs, pipe.classes), weight
+    read = predictions(probs, pipe.heads)
     names = Factorized(np.zeros(len(read.one_hot), np.intp), [name])
-    rows, weights = chain.observe_rows(names, *read)
-    return chain.heads.for_filter(rows), weights
+    rows, weights = pipe.observe_rows(names, *read)
+    return pipe.heads.for_filter(rows), weights
 
 
-ChainType = TypeVar("ChainType", bound=Chain)
+PipelineType = TypeVar("PipelineType", bound=Pipeline)
 
 
 def has_temperature(filter_: Any) -> bool:
@@ -101,16 +101,16 @@ def has_temperature(filter_: Any) -> bool:
     return all(hasattr(one, "temperature") for one in getattr(filter_, "filters", (filter_,)))
 
 
-def tempered(chain: ChainType, filtered: float | None, smoothed: float | None) -> ChainType:
-    """Return a chain whose filtered and smoothed rows have these temperatures.
+def tempered(pipe: PipelineType, filtered: float | None, smoothed: float | None) -> PipelineType:
+    """Return a pipeline whose filtered and smoothed rows have these temperatures.
 
     None leaves what there is. The classes of all rows stay the same, and so do the states.
     """
-    smoother = chain.smoother
+    smoother = pipe.smoother
     if smoothed is not None:
         parts = smoother._parts | {"smoother": None}
-        smoother = Chain(with_options(smoother._fresh, temperature=smoothed), **parts)
+        smoother = Pipeline(with_options(smoother._fresh, temperature=smoothed), **parts)
     fields = {}
     if filtered is not None:
-        fields["_fresh"] = with_options(chain._fresh, temperature=filtered)
-    return chain._replaced(smoother, **fields)
+        fields["_fresh"] = with_options(pipe._fresh, temperature=filtered)
+    return pipe._replaced(smoother, **fields)

@@ -1,4 +1,4 @@
-"""A chain read from a TOML file, or from its text; what is wrong in it is named."""
+"""A pipeline read from a TOML file, or from its text; what is wrong in it is named."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from ..policy import Adaptive, Periodic, Policy
 from ..support.types import is_number
 from ..support.validation import check_weight
 from .channel import Channel
-from .pipeline import Chain
+from .pipeline import Pipeline
 from .settings import LAYOUT
 
 _FILTERS = (
@@ -65,7 +65,7 @@ _TRUTH = ("bounded",)
 _DURATIONS = ("half_life", "interval", "seconds")
 
 
-def load(path: str | PathLike[str]) -> Chain:
+def load(path: str | PathLike[str]) -> Pipeline:
     """Return what a file describes: a filter, weights, channels, policy, rule and smoother.
 
     Parameters
@@ -78,9 +78,9 @@ def load(path: str | PathLike[str]) -> Chain:
     --------
     >>> import tempfile
     >>> import classfilter as cf
-    >>> chain = cf.Chain(cf.DirichletFilter(["walk", "sit"], 0.95), beta={"weak": 0.1})
+    >>> pipe = cf.Pipeline(cf.DirichletFilter(["walk", "sit"], 0.95), beta={"weak": 0.1})
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     chain.save(f"{folder}/walk.toml")
+    ...     pipe.save(f"{folder}/walk.toml")
     ...     walk = load(f"{folder}/walk.toml")
     >>> walk.filter(), walk.beta
     (DirichletFilter(['walk', 'sit'], gamma=0.95, estimate='mode'), {'weak': 0.1})
@@ -92,7 +92,7 @@ def load(path: str | PathLike[str]) -> Chain:
         raise ValueError(f"{path}: {error}") from error
 
 
-def parse_settings(text: str) -> Chain:
+def parse_settings(text: str) -> Pipeline:
     """Return what the text of a TOML file describes, or of the same as JSON; see `load`."""
     import tomllib
 
@@ -104,8 +104,8 @@ def parse_settings(text: str) -> Chain:
         raise ValueError(f"a number in it is too large: {error}") from None
 
 
-def from_settings(content: dict[str, Any]) -> Chain:
-    """Return the chain of settings as built-in values, checked; see `Chain.settings`."""
+def from_settings(content: dict[str, Any]) -> Pipeline:
+    """Return the pipeline of settings as built-in values, checked; see `Pipeline.settings`."""
     for key in content:
         if key not in (*_TOP_KEYS, *_SECTIONS):
             known = (
@@ -118,14 +118,14 @@ def from_settings(content: dict[str, Any]) -> Chain:
         raise ValueError('classes is missing; give their names: classes = ["walk", "sit"]')
     if not isinstance(classes, list) or any(type(name) not in (str, int) for name in classes):
         raise ValueError(f"classes is {classes!r}; it must be a list of text or whole numbers")
-    chain = _chain_of(content)
+    pipe = _pipe_of(content)
     if "smoother" not in content:
-        return chain
-    return Chain(chain.filter(), **chain._parts | {"smoother": _smoother(content, chain)})
+        return pipe
+    return Pipeline(pipe.filter(), **pipe._parts | {"smoother": _smoother(content, pipe)})
 
 
-def _chain_of(content: dict[str, Any], title: str = "") -> Chain:
-    """Return the chain of settings, but for its smoother; `title` is the section they are in."""
+def _pipe_of(content: dict[str, Any], title: str = "") -> Pipeline:
+    """Return the pipeline of settings, but for its smoother; `title` is the section they are in."""
     classes = content["classes"]
     for name in _SECTIONS:
         section = content.get(name, {})
@@ -147,23 +147,23 @@ def _chain_of(content: dict[str, Any], title: str = "") -> Chain:
     expected = content.get("expected", {})
     parts = {"beta": weights, "channel": channels, "policy": policy, "expected": expected}
     try:
-        return Chain(f, rule=rule, **parts)
+        return Pipeline(f, rule=rule, **parts)
     except ArgumentError as error:
         if not title:
             raise
         raise error.replaced(argument=f"{title}events.{error.argument}") from None
 
 
-def _smoother(content: Mapping[str, Any], chain: Chain) -> Chain:
-    """Return the smoother of settings; it has the classes and the heads of the chain."""
+def _smoother(content: Mapping[str, Any], pipe: Pipeline) -> Pipeline:
+    """Return the smoother of settings; it has the classes and the heads of the pipeline."""
     section, allowed = content["smoother"], [*OF_ROWS, "events"]
-    if not chain.heads.is_exclusive:
+    if not pipe.heads.is_exclusive:
         allowed.append("labels")
     for key in section:
         if key not in allowed:
             raise ValueError(f"unknown key smoother.{key}; [smoother] has {', '.join(allowed)}")
     layout = {name: content[name] for name in LAYOUT if name in content}
-    return _chain_of({**layout, **section}, "smoother.")
+    return _pipe_of({**layout, **section}, "smoother.")
 
 
 def _of_rows(

@@ -375,7 +375,7 @@ def overview(
     >>> import classfilter as cf
     >>> p = [[0.9, 0.1], [0.2, 0.8], [0.7, 0.3]]
     >>> rec = cf.rows(time=[0, 5, 10], source="weak", probs=p, classes=["rest", "move"])
-    >>> figure = overview(rec, cf.Chain(cf.DirichletFilter(rec.classes)).run(rec))
+    >>> figure = overview(rec, cf.Pipeline(cf.DirichletFilter(rec.classes)).run(rec))
     >>> [axes.get_ylabel() for axes in figure.axes]
     ['', 'Raw', 'Filtered']
     """

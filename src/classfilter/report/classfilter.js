@@ -1,4 +1,4 @@
-/*! Built by js/build.mjs; do not edit. Sources: 72d4a1cc07214b9d8c7c7430357970d8eb75005506355f2867e9a7e0bd5b05b5
+/*! Built by js/build.mjs; do not edit. Sources: a4a229dc44d1dd87ba8b7eb23e4e72ecdb7e639fdd2e69ebbb4b68294d0deb59
 
 uplot 1.6.32
 

@@ -11,7 +11,7 @@ import numpy as np
 from ..engine import decided_as_they_are
 from ..events import EventRule
 from ..inputs import Rows
-from ..pipeline import Chain
+from ..pipeline import Pipeline
 from ..support.html import Markup, markup
 from ..tuning import GAP, count_changes, last_predictions
 from .page_data import NamedRecordings
@@ -23,7 +23,7 @@ class Figures(NamedTuple):
     Attributes
     ----------
     rows, streams, events : int
-        How many there are; events by the chain's rule or, without one, at a change cost of 0.
+        How many there are; events by the pipeline's rule or, without one, at a change cost of 0.
     hours : float
         The length of all streams, without pauses.
     changes : (float, float)
@@ -47,8 +47,8 @@ def hours(rec: Rows) -> float:
     return float(dt[dt <= GAP * rec.step].sum()) / 3600
 
 
-def figures(streams: NamedRecordings, tuned: Chain) -> Figures:
-    """Run the chain over all streams, and count."""
+def figures(streams: NamedRecordings, tuned: Pipeline) -> Figures:
+    """Run the pipeline over all streams, and count."""
     recs = [rec for _, rec in streams]
     filtered = [tuned.run(rec) for rec in recs]
     changes, length = np.zeros(2), np.zeros(2)
@@ -78,7 +78,7 @@ def figures(streams: NamedRecordings, tuned: Chain) -> Figures:
     )
 
 
-def headline(of: Figures, tuned: Chain) -> Markup:
+def headline(of: Figures, tuned: Pipeline) -> Markup:
     """Return the figures as a list: changes, events, how right, and how much there is."""
     several = not tuned.heads.is_exclusive
     before, after = of.changes

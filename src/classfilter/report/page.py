@@ -16,7 +16,7 @@ from ..compare import Comparison, compare
 from ..errors import ArgumentError, names_keywords
 from ..inputs import EXCLUSIVE, Rows, as_rows
 from ..metrics import Reliability, reliability
-from ..pipeline import Chain
+from ..pipeline import Pipeline
 from ..support.atomic import atomic_write
 from ..support.html import Markup, lines_of, markup, table
 from ..support.types import Array, Ints
@@ -93,7 +93,9 @@ def _predicted(rec: Rows, source: str) -> Ints:
     return best
 
 
-def calibration_section(recs: Sequence[Rows], tuned: Chain, reference: str, labelled: bool) -> str:
+def calibration_section(
+    recs: Sequence[Rows], tuned: Pipeline, reference: str, labelled: bool
+) -> str:
     """Show how often what was called probable was right, by labels or by the reference."""
     smooths = labelled and playable(tuned.smoother) is tuned.smoother
     smoothed = [tuned.smooth(rec) for rec in recs] if smooths else None
@@ -138,7 +140,7 @@ MAX_LABELS = 30
 """How many labels have parts of their own."""
 
 
-def label_measures(recs: Sequence[Rows], tuned: Chain, labelled: bool) -> list[list[float]]:
+def label_measures(recs: Sequence[Rows], tuned: Pipeline, labelled: bool) -> list[list[float]]:
     """Return a row for each label, and their averages: see `labels_section` for the columns."""
     names = recs[0].heads.names
     measures = [row for name in names for row in _measures(recs, tuned, name, labelled)]
@@ -155,7 +157,7 @@ def with_averages(of: Figures, measures: list[list[float]], labelled: bool) -> F
 
 def labels_section(
     recs: Sequence[Rows],
-    tuned: Chain,
+    tuned: Pipeline,
     labelled: bool,
     measures: list[list[float]] | None = None,
 ) -> str:
@@ -174,9 +176,11 @@ def labels_section(
     return section("The labels", text, table(header, lines))
 
 
-def _measures(recs: Sequence[Rows], tuned: Chain, name: str, labelled: bool) -> list[list[float]]:
+def _measures(
+    recs: Sequence[Rows], tuned: Pipeline, name: str, labelled: bool
+) -> list[list[float]]:
     """Return, of each column of a head, shares that are on, changes an hour, and scores."""
-    heads, chain = recs[0].heads, tuned.head(name)
+    heads, pipe = recs[0].heads, tuned.head(name)
     h = heads.place(name)
     classes = range(heads.sizes[h])[-len(heads.columns[h]) :]
     on, changes, time = np.zeros((3, 2, len(classes)))
@@ -185,7 +189,7 @@ def _measures(recs: Sequence[Rows], tuned: Chain, name: str, labelled: bool) -> 
     for rec in recs:
         own = rec.head(name)
         raw = last_predictions(own)
-        both = raw, np.where(raw >= 0, chain.run(own).argmax(axis=1), -1)
+        both = raw, np.where(raw >= 0, pipe.run(own).argmax(axis=1), -1)
         rows += int((raw >= 0).sum())
         for i, predicted in enumerate(both):
             for k, of_class in enumerate(classes):
@@ -214,15 +218,17 @@ def _label_cells(measures: Sequence[float]) -> list[str]:
     return [*percent[:2], *rates, *percent[4:]]
 
 
-def each_label_section(recs: Sequence[Rows], tuned: Chain, reference: str, labelled: bool) -> str:
+def each_label_section(
+    recs: Sequence[Rows], tuned: Pipeline, reference: str, labelled: bool
+) -> str:
     """Say what each source confuses, and show the calibration, for each label, folded up."""
     folded = []
     labels = recs[0].heads.names
     for label in labels[:MAX_LABELS]:
-        own, chain = [rec.head(label) for rec in recs], tuned.head(label)
+        own, pipe = [rec.head(label) for rec in recs], tuned.head(label)
         known = labelled and any(rec.label is not None and (rec.label >= 0).any() for rec in own)
-        inner = confusions_section(own, chain, known)
-        inner += calibration_section(own, chain, reference, known)
+        inner = confusions_section(own, pipe, known)
+        inner += calibration_section(own, pipe, reference, known)
         folded.append(f"<details><summary>{markup(label)}</summary>{inner}</details>")
     more = len(labels) - MAX_LABELS
     rest = f"And {more:,} more labels." if more > 0 else ""
@@ -246,7 +252,7 @@ TUNED = 0.3
 def report(
     rows: Any,
     path: str | PathLike[str],
-    tuned: Chain | None = None,
+    tuned: Pipeline | None = None,
     *,
     reference: str | None = None,
     progress: Progress | None = None,
@@ -262,7 +268,7 @@ def report(
         streams it has in it.
     path : str or path
         Where to write it.
-    tuned : Chain, optional
+    tuned : Pipeline, optional
         The settings; by default what `tune` finds on them, without labels.
     reference : str, optional
         The best source; by default that of `tuned`, or the one that is observed least often.
@@ -290,7 +296,7 @@ def report(
         tuned = tune(everything, reference=best, progress=lambda x: report_progress(TUNED * x))
     elif not isinstance(tuned.beta, dict):
         named = {name: tuned.beta for rec in everything for name in rec.sources}
-        tuned = Chain.of(tuned, beta=named)
+        tuned = Pipeline.of(tuned, beta=named)
     # As they will be: the reference at the rate at which it will be called.
     assumptions = tuned.assumptions if isinstance(tuned, Tuned) else None
     every = None if assumptions is None else round(assumptions.every)
@@ -331,7 +337,7 @@ def report(
     report_progress(1.0)
 
 
-def _check_heads(recs: Sequence[Rows], tuned: Chain | None) -> None:
+def _check_heads(recs: Sequence[Rows], tuned: Pipeline | None) -> None:
     """Raise where settings do not fit the recordings."""
     heads = recs[0].heads if recs else EXCLUSIVE
     exclusive = heads.is_exclusive
@@ -363,7 +369,7 @@ def _comparison(recs: Sequence[Rows], reference: str, progress: Progress) -> Com
 
 
 def _summary(
-    streams: NamedRecordings, measured: NamedRecordings, shown: NamedRecordings, tuned: Chain
+    streams: NamedRecordings, measured: NamedRecordings, shown: NamedRecordings, tuned: Pipeline
 ) -> str:
     """Return what the page is about, and what is in it, as lines of text."""
 
@@ -385,8 +391,8 @@ def _summary(
         rest = "Confusions, calibration, comparison and calls"
         rest = rest if exclusive else "The tables of labels"
         lines.append(f"{rest}: from the first {count(measured)}.")
-    chains = [tuned] if exclusive else [tuned.head(label) for label in tuned.heads.names]
-    others = [c for c in chains if type(c.filter()) is not type(playable(c).filter())]
+    pipes = [tuned] if exclusive else [tuned.head(label) for label in tuned.heads.names]
+    others = [c for c in pipes if type(c.filter()) is not type(playable(c).filter())]
     if others:
         name = type(others[0].filter()).__name__
         lines.append(

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ..embedded import prepared
 from ..filters import DirichletFilter, StickyFilter
 from ..inputs import DEFAULT_RELIABILITY, Rows
-from ..pipeline import Chain
+from ..pipeline import Pipeline
 from ..tuning import step_of
 
 NamedRecordings = list[tuple[str, Rows]]
@@ -38,7 +38,7 @@ def first_rows(streams: NamedRecordings, limit: int, most: int | None = None) ->
     return chosen
 
 
-def playable(tuned: Chain) -> Chain:
+def playable(tuned: Pipeline) -> Pipeline:
     """Return settings that run in the browser: the tuned ones, or else those of its smoother.
 
     A simple rule without a smoother, as from a file, gives its place to a Dirichlet filter.
@@ -46,11 +46,11 @@ def playable(tuned: Chain) -> Chain:
     for candidate in (tuned, tuned.smoother):
         if type(candidate.filter()) in (DirichletFilter, StickyFilter):
             return candidate
-    return Chain(DirichletFilter(tuned.classes, estimate="mean"), **tuned._parts)
+    return Pipeline(DirichletFilter(tuned.classes, estimate="mean"), **tuned._parts)
 
 
-def page_data(streams: NamedRecordings, tuned: Chain) -> dict[str, Any]:
-    """Return what the page's script reads; the sources of the streams are among the chain's."""
+def page_data(streams: NamedRecordings, tuned: Pipeline) -> dict[str, Any]:
+    """Return what the page's script reads; the sources of the streams are among the pipeline's."""
     played = _played(tuned)
     filter_ = played.filter()
     first = streams[0][1]
@@ -81,7 +81,7 @@ def page_data(streams: NamedRecordings, tuned: Chain) -> dict[str, Any]:
     }
 
 
-def label_page_data(streams: NamedRecordings, tuned: Chain) -> dict[str, Any]:
+def label_page_data(streams: NamedRecordings, tuned: Pipeline) -> dict[str, Any]:
     """Return the same of several labels at once: each is a stream of two classes, off and on."""
     recs = [rec for _, rec in streams]
     configs, of_streams = [], {}
@@ -100,10 +100,10 @@ def label_page_data(streams: NamedRecordings, tuned: Chain) -> dict[str, Any]:
     }
 
 
-def _played(tuned: Chain) -> Chain:
+def _played(tuned: Pipeline) -> Pipeline:
     """Return the settings that the sliders start from: a playable filter, and the rest as tuned."""
     chosen = playable(tuned)
-    return Chain(
+    return Pipeline(
         chosen.filter(),
         beta=chosen.beta,
         channel=chosen.channel,

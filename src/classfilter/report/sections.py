@@ -11,7 +11,7 @@ import numpy as np
 from ..engine import TITLES, episodes
 from ..filters import HoldFilter
 from ..inputs import Heads, Rows
-from ..pipeline import Chain, weight_text
+from ..pipeline import Pipeline, weight_text
 from ..support.html import Markup, lines_of, markup, table
 from ..support.types import Array
 from ..tuning import Candidate, Tuned, count_changes, last_predictions, thin
@@ -48,7 +48,7 @@ def rates_of_sources(recs: Sequence[Rows]) -> list[list[str]]:
     return rates
 
 
-def streams_section(streams: NamedRecordings, tuned: Chain, labelled: bool) -> str:
+def streams_section(streams: NamedRecordings, tuned: Pipeline, labelled: bool) -> str:
     """Describe the sources and the streams: rows, rates, and what a filter of classes does."""
     recs, exclusive = [rec for _, rec in streams], tuned.heads.is_exclusive
     rates = rates_of_sources(recs)
@@ -74,7 +74,7 @@ def words_of_heads(heads: Heads) -> str:
     return "classes" if heads.is_exclusive else "labels, of which several may be true at once"
 
 
-def _changes_and_shares(rec: Rows, tuned: Chain, labelled: bool) -> list[str]:
+def _changes_and_shares(rec: Rows, tuned: Pipeline, labelled: bool) -> list[str]:
     raw = last_predictions(rec)
     both = (raw, np.where(raw >= 0, tuned.run(rec).argmax(axis=1), -1))
     return [_changes_an_hour(predicted, rec) for predicted in both] + [
@@ -82,10 +82,10 @@ def _changes_and_shares(rec: Rows, tuned: Chain, labelled: bool) -> list[str]:
     ]
 
 
-def sources_section(streams: NamedRecordings, tuned: Chain) -> str:
+def sources_section(streams: NamedRecordings, tuned: Pipeline) -> str:
     """Say how each source does: as usual or, with figures, when it was stuck, silent or off."""
     names, recs = [name for name, _ in streams], [rec for _, rec in streams]
-    health, by_itself = episodes(Chain.of(tuned, expected={}), recs)
+    health, by_itself = episodes(Pipeline.of(tuned, expected={}), recs)
     against: list[Any] = []
     if tuned.expected:
         health, against = episodes(tuned, recs)
@@ -121,7 +121,7 @@ def _share(rec: Rows, predicted: Any) -> str:
     return f"{(rec.label == predicted)[judged].mean():.1%}" if judged.any() else ""
 
 
-def confusions_section(recs: Sequence[Rows], tuned: Chain, labelled: bool) -> str:
+def confusions_section(recs: Sequence[Rows], tuned: Pipeline, labelled: bool) -> str:
     """Show what each source predicts in each class, without labels; and by them, if there are."""
     classes = recs[0].classes
     smoothed = [playable(tuned).smooth(rec) for rec in recs]
@@ -173,7 +173,7 @@ def matrix(counts: Array, classes: Sequence[str], title: str) -> Markup:
     )
 
 
-def calls_section(recs: Sequence[Rows], tuned: Chain, labelled: bool) -> str:
+def calls_section(recs: Sequence[Rows], tuned: Pipeline, labelled: bool) -> str:
     """Show what calls of the reference buy: what fewer of them would cost."""
     title, strong = "What strong calls gain", tuned.reference
     others = {name for rec in recs for name in rec.sources} - {strong}
@@ -185,7 +185,7 @@ def calls_section(recs: Sequence[Rows], tuned: Chain, labelled: bool) -> str:
     hold, weights = HoldFilter(recs[0].classes), {**dict.fromkeys(others, 0.5), strong: 1.0}
     runs: dict[str, Callable[[Rows], Array]] = {
         "filtered": lambda rec: tuned.run(rec),
-        "last strong prediction": lambda rec: Chain(hold, beta=weights).run(rec),
+        "last strong prediction": lambda rec: Pipeline(hold, beta=weights).run(rec),
     }
     lines: dict[str, list[tuple[float, float]]] = {name: [] for name in runs}
     for nth in FEWER:
@@ -220,7 +220,7 @@ def _right(rec: Rows, part: Rows, full: Any, P: Array, labelled: bool) -> Any:
     return full[last] == predicted
 
 
-def choice_section(tuned: Chain) -> str:
+def choice_section(tuned: Pipeline) -> str:
     """Say what `tune` chose and why: its explanation, its rivals, and what it tried."""
     named = tuned.beta if isinstance(tuned.beta, dict) else {"all": tuned.beta}
     weights = [

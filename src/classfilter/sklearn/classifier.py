@@ -46,7 +46,7 @@ from ..inputs import (
     read_times,
 )
 from ..inputs import rows as read
-from ..pipeline import Chain
+from ..pipeline import Pipeline
 from ..support.imports import public
 from ..support.types import Array, Duration, Floats, Ints
 from ..support.validation import Factorized, class_names, factorize
@@ -102,19 +102,19 @@ def _one_per_row(name: str, column: ArrayLike, n: int) -> Array:
     return array
 
 
-def run_filter(chosen: Filter | Chain, rows: Rows, lag: int | None) -> Array:
+def run_filter(chosen: Filter | Pipeline, rows: Rows, lag: int | None) -> Array:
     """Filter each stream of some rows, or smooth it."""
-    chain = Chain.of(chosen)
-    if isinstance(chosen, Chain):
+    pipe = Pipeline.of(chosen)
+    if isinstance(chosen, Pipeline):
         rows = replace(rows, sources=(chosen.reference,))
-    return chain.run(rows) if lag == 0 else chain.smooth(rows, lag=lag)
+    return pipe.run(rows) if lag == 0 else pipe.smooth(rows, lag=lag)
 
 
-def rule_of(given: Any, chosen: Filter | Chain, empty: Rows, lag: int | None) -> Rule | None:
-    """Return the rule for events that is given, or that of the chain, if it fits the classes."""
+def rule_of(given: Any, chosen: Filter | Pipeline, empty: Rows, lag: int | None) -> Rule | None:
+    """Return the rule for events that is given, or that of the pipeline, if it fits the classes."""
     rule: Rule | None = given
     if given is None:
-        rule = Chain.of(chosen, smoothing=lag != 0).rule
+        rule = Pipeline.of(chosen, smoothing=lag != 0).rule
     elif not isinstance(given, RULES):
         problem = "it must be an EventRule or a ThresholdRule"
         raise ArgumentError("event_rule", given, rule=problem)
@@ -310,8 +310,8 @@ class FilteredClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
     ----------
     estimator : classifier
         With `predict_proba`; a clone of it is fitted.
-    filter : filter, Chain, callable or str, optional
-        A filter or a chain of the same classes; or what makes a filter of the classes, such as
+    filter : filter, Pipeline, callable or str, optional
+        A filter or a pipeline of the same classes; or what makes a filter of the classes, such as
         the class `DirichletFilter`. By default, `tune` chooses one, on predictions for rows that
         their model was not fitted on; "sticky" or "dirichlet" is the family to choose from. Of
         several labels at once, or several outputs, it is a `MultiLabelFilter`, or what makes the
@@ -327,8 +327,8 @@ class FilteredClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
     cv : int or splitter, default 5
         The folds to tune on. Of a number, each stream is in one fold; a single stream is cut.
     event_rule : EventRule or ThresholdRule, optional
-        How `predict_events` decides. By default, the rule of a chain that is given, or the one that
-        is tuned.
+        How `predict_events` decides. By default, the rule of a pipeline that is given, or the one
+        that is tuned.
     event_duration : duration, or mapping of every class to one, optional
         How long an event usually lasts, where the filter is tuned: it sets the rule, see `tune`.
 
@@ -336,7 +336,7 @@ class FilteredClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
     ----------
     estimator_ : classifier
         As fitted.
-    filter_ : filter or Chain
+    filter_ : filter or Pipeline
         What the predictions are filtered with.
     event_rule_ : EventRule, ThresholdRule or None
         What decides events.
@@ -383,7 +383,7 @@ class FilteredClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
     def __init__(
         self,
         estimator: Any,
-        filter: Filter | Chain | Callable[..., Filter] | str | None = None,  # noqa: A002
+        filter: Filter | Pipeline | Callable[..., Filter] | str | None = None,  # noqa: A002
         *,
         half_life: Duration | None = None,
         lag: int | None = 0,
@@ -444,7 +444,7 @@ class FilteredClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
         chosen = self._filter(target, X, truth, rows, params)
         empty = read(time=[], probs=[], classes=target.layout)
         heads = empty.heads
-        if Chain.of(chosen).heads.noun != heads.noun:
+        if Pipeline.of(chosen).heads.noun != heads.noun:
             problem = f"y has {heads.noun} that {heads.relation}"
             remedy = "several labels at once need MultiLabelFilter(labels, filter)"
             raise ArgumentError("filter", chosen, rule=problem, remedy=remedy)
@@ -611,7 +611,7 @@ class FilteredClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
 
     def _filter(
         self, target: Target, X: Any, y: Array, rows: Rows, params: dict[str, Any]
-    ) -> Filter | Chain:
+    ) -> Filter | Pipeline:
         """Return the filter that is given, or made, or tuned."""
         tuned = self.half_life is None and (self.filter is None or isinstance(self.filter, str))
         if self.event_duration is not None and (self.event_rule is not None or not tuned):

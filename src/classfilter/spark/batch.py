@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..engine import Parts
 from ..filters import Filter, check_lag, check_smoother
-from ..pipeline import Chain, Channels
+from ..pipeline import Channels, Pipeline
 from ..support.imports import import_optional
 from ..support.types import Weights
 from .rows import CheckedRows, add_results, check_rows
@@ -25,7 +25,7 @@ ROWS_OF_TABLE = 1 << 16
 
 def filter_frame(
     df: DataFrame,
-    filter: Filter | Chain,  # noqa: A002
+    filter: Filter | Pipeline,  # noqa: A002
     *,
     beta: Weights | None = None,
     channel: Channels | None = None,
@@ -62,8 +62,8 @@ def filter_frame(
         `MultiLabelFilter`, with ``f_<label>`` and ``labels``: ``"robin,wren"``, and a column with
         the class of each head that is no label.
     """
-    chain = Chain.of(filter, beta=beta, channel=channel, smoothing=lag != 0)
-    form = frame_format(df, chain, columns, scores, unit, invalid)
+    pipe = Pipeline.of(filter, beta=beta, channel=channel, smoothing=lag != 0)
+    form = frame_format(df, pipe, columns, scores, unit, invalid)
     if lag != 0:
         lag = checked_lag_of(form, lag)
     require_batch(df, "filter_stream")

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..engine import Engine, Rule, chain_and_rule
+from ..engine import Engine, Rule, pipe_and_rule
 from ..events import Event, Events, event_of
 from ..filters import Filter
-from ..pipeline import Chain, Channels
+from ..pipeline import Channels, Pipeline
 from ..support.imports import import_optional
 from ..support.types import Weights
 from .batch import checked_lag_of, checked_tables, require_batch
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 def event_frame(
     df: DataFrame,
-    filter: Filter | Chain | Rule,  # noqa: A002
+    filter: Filter | Pipeline | Rule,  # noqa: A002
     rule: Rule | None = None,
     *,
     smooth: bool = False,
@@ -72,12 +72,12 @@ def event_frame(
         ``probability``. Start and end are timestamps where the times are, or dates; and else
         numbers: in seconds, where there is a `unit`.
     """
-    chain, rule = chain_and_rule(filter, rule, smooth, lag, beta=beta, channel=channel)
+    pipe, rule = pipe_and_rule(filter, rule, smooth, lag, beta=beta, channel=channel)
     require_batch(df, "event_stream")
-    if chain is None:
+    if pipe is None:
         form = filtered_frame_format(df, columns, scores, unit, invalid)
     else:
-        form = frame_format(df, chain, columns, scores, unit, invalid)
+        form = frame_format(df, pipe, columns, scores, unit, invalid)
     lag = checked_lag_of(form, lag) if smooth else 0
     engine_of(form, rule, lag)  # it names a class that is wrong before anything runs
     status = invalid == "quarantine"
@@ -90,18 +90,18 @@ def event_frame(
 
 def engine_of(form: FrameFormat, rule: Rule, lag: int | None) -> Engine:
     """Return what decides the events of a DataFrame's rows."""
-    if form.chain is None:
+    if form.pipe is None:
         return Engine(None, rule=rule, heads=form.heads)
     if lag == 0:
-        return Engine(form.chain, rule=rule, threads=1)
-    return Engine(None, smoother=form.chain, lag=lag, rule=rule)
+        return Engine(form.pipe, rule=rule, threads=1)
+    return Engine(None, smoother=form.pipe, lag=lag, rule=rule)
 
 
 def classes_in_order(form: FrameFormat) -> tuple[str, ...]:
     """Return the names of the classes, in the order of the results before they are columns."""
-    if form.chain is None:
+    if form.pipe is None:
         return form.classes
-    return tuple(form.classes[k] for k in form.chain.heads.order_in(form.classes))
+    return tuple(form.classes[k] for k in form.pipe.heads.order_in(form.classes))
 
 
 NO_CLASS: Any = (None,)

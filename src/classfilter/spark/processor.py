@@ -225,7 +225,7 @@ class EventProcessor(StreamProcessor):
     Parameters
     ----------
     form, columns, names, expire_after
-        As for `StreamProcessor`; the chain has a rule.
+        As for `StreamProcessor`; the pipeline has a rule.
     lag : int, optional
         With how many later rows each row is smoothed before events are decided.
     dates : bool
@@ -253,10 +253,10 @@ class EventProcessor(StreamProcessor):
         self._classes = classes_in_order(self._form)
 
     def _new_engine(self) -> Engine:
-        chain, lag = self._form.settings, self._lag
-        smoother = None if lag is None else chain.smoother
-        rule = (smoother or chain).rule
-        return Engine(chain, smoother=smoother, lag=lag, rule=rule, expire_after=self._expire_after)
+        pipe, lag = self._form.settings, self._lag
+        smoother = None if lag is None else pipe.smoother
+        rule = (smoother or pipe).rule
+        return Engine(pipe, smoother=smoother, lag=lag, rule=rule, expire_after=self._expire_after)
 
     def _take(self, row: Row, stream: Any) -> list[Row]:
         self._filter(row, stream)

@@ -49,8 +49,8 @@ def check_rows(table: pa.Table, form: FrameFormat) -> CheckedRows:
 
 def _read(table: pa.Table, form: FrameFormat) -> Rows:
     rows = read_rows(table, form.table)
-    if form.chain is not None:
-        form.chain.weights_in(rows.factorized_sources)
+    if form.pipe is not None:
+        form.pipe.weights_in(rows.factorized_sources)
     _look_at_times(rows, form)
     return rows
 
@@ -100,8 +100,8 @@ def seconds_if_any(cell: Any, unit: str | None) -> float | None:
 def add_results(checked: CheckedRows, form: FrameFormat, P: Array, status: bool) -> Any:
     """Return a table with the results of its valid rows, (T, K), as new columns."""
     pa = import_optional("pyarrow", extra="spark")
-    table, valid, classes, chain = checked.table, checked.valid, form.classes, form.settings
-    place = chain.heads.order_in(classes)
+    table, valid, classes, pipe = checked.table, checked.valid, form.classes, form.settings
+    place = pipe.heads.order_in(classes)
     missing = None
     estimates = np.ascontiguousarray(P.T)
     if not valid.all():
@@ -109,7 +109,7 @@ def add_results(checked: CheckedRows, form: FrameFormat, P: Array, status: bool)
         estimates = np.full((len(classes), len(table)), np.nan, P.dtype)
         estimates[:, valid] = P.T
     cells = [pa.array(estimates[k], mask=missing) for k in np.argsort(place)]
-    for text in chain.heads.like(classes[k] for k in place).decide(estimates):
+    for text in pipe.heads.like(classes[k] for k in place).decide(estimates):
         codes = pa.array(text.codes.astype(np.int32), mask=missing)
         names = pa.array(text.categories, pa.string())
         cells.append(pa.DictionaryArray.from_arrays(codes, names).cast(pa.string()))

@@ -10,7 +10,7 @@ import numpy as np
 from ..engine import format_for
 from ..errors import ArgumentError
 from ..inputs import Heads, Layout, TableFormat, filtered_format, result_columns
-from ..pipeline import Chain
+from ..pipeline import Pipeline
 from ..support.imports import import_optional
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class FrameFormat(NamedTuple):
         As for tables.
     layout : Layout
         Where things are.
-    chain : Chain or None
+    pipeline : Pipeline or None
         The settings; None where rows are taken as they are.
     invalid : {"fail", "quarantine"}
         What an invalid row does.
@@ -46,15 +46,15 @@ class FrameFormat(NamedTuple):
 
     table: TableFormat
     layout: Layout
-    chain: Chain | None
+    pipe: Pipeline | None
     invalid: str
     before: tuple[str, ...] = ()
 
     @property
-    def settings(self) -> Chain:
+    def settings(self) -> Pipeline:
         """The settings, of rows that are filtered."""
-        assert self.chain is not None
-        return self.chain
+        assert self.pipe is not None
+        return self.pipe
 
     @property
     def heads(self) -> Heads:
@@ -86,7 +86,7 @@ class FrameFormat(NamedTuple):
 
 def frame_format(
     df: DataFrame,
-    chain: Chain,
+    pipe: Pipeline,
     columns: Mapping[str, str] | None,
     scores: str,
     unit: str | None,
@@ -95,9 +95,9 @@ def frame_format(
     """Return how a DataFrame is written, or raise and say what is wrong with its columns."""
     require_spark(df)
     _check_invalid(invalid)
-    table = format_for(chain, columns, scores, unit)
-    form = FrameFormat(table, table.layout(df.columns), chain, invalid)
-    chain.heads.order_in(form.classes)
+    table = format_for(pipe, columns, scores, unit)
+    form = FrameFormat(table, table.layout(df.columns), pipe, invalid)
+    pipe.heads.order_in(form.classes)
     _check_types(df, form)
     return form
 

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..engine import chain_and_rule, checked_lag
+from ..engine import checked_lag, pipe_and_rule
 from ..errors import ArgumentError
 from ..events import EventRule
 from ..filters import Filter, check_smoother
 from ..inputs import duration, positive_duration
-from ..pipeline import Chain, Channels
+from ..pipeline import Channels, Pipeline
 from ..support.imports import import_optional
 from ..support.types import Bools, Duration, Floats, Weights
 from .rows import check_rows, seconds_if_any, with_columns
@@ -45,7 +45,7 @@ DAY = 86400.0
 
 def filter_stream(
     df: DataFrame,
-    filter: Filter | Chain,  # noqa: A002
+    filter: Filter | Pipeline,  # noqa: A002
     *,
     beta: Weights | None = None,
     channel: Channels | None = None,
@@ -102,8 +102,8 @@ def filter_stream(
         ``status`` and ``error``; of a `MultiLabelFilter`, in place of ``class`` the columns that
         `filter_frame` adds.
     """
-    chain = Chain.of(filter, beta=beta, channel=channel)
-    form = frame_format(df, chain, columns, scores, unit, invalid)
+    pipe = Pipeline.of(filter, beta=beta, channel=channel)
+    form = frame_format(df, pipe, columns, scores, unit, invalid)
     live = live_rows(df, form, expire_after, delay, max_ahead)
     schema = result_schema(df, form, status=True)
     from .processor import RowProcessor  # needs PySpark
@@ -117,7 +117,7 @@ def filter_stream(
 
 def event_stream(
     df: DataFrame,
-    filter: Filter | Chain,  # noqa: A002
+    filter: Filter | Pipeline,  # noqa: A002
     rule: EventRule | None = None,
     *,
     lag: int | None = None,
@@ -147,13 +147,14 @@ def event_stream(
     ----------
     df : pyspark.sql.DataFrame
         Streaming, as in `filter_stream`.
-    filter : Filter or Chain
+    filter : Filter or Pipeline
         What filters the rows.
     rule : EventRule, optional
-        How events are decided; by default the rule of the chain.
+        How events are decided; by default the rule of the pipeline.
     lag : int, optional
         Decide events later, on better rows: each smoothed with so many rows of its stream after it,
-        by the chain's `smoother` and its rule, as `classfilter.events` does with ``smooth=True``.
+        by the pipeline's `smoother` and its rule, as `classfilter.events` does with
+        ``smooth=True``.
     beta, channel, expire_after, delay, max_ahead, columns, scores, unit, invalid
         As in `filter_stream`. A query that continues from a checkpoint must have the settings that
         wrote it, the rule and the lag among them.
@@ -165,15 +166,15 @@ def event_stream(
         "ok" for events, and ``error``.
     """
     smooth = lag is not None
-    chain, rule = chain_and_rule(filter, rule, smooth, lag, beta=beta, channel=channel)  # type: ignore[assignment]
-    if chain is None or not isinstance(rule, EventRule):
-        argument, value = ("filter", filter) if chain is None else ("rule", rule)
-        wanted = "a filter or a chain" if chain is None else "an EventRule"
+    pipe, rule = pipe_and_rule(filter, rule, smooth, lag, beta=beta, channel=channel)  # type: ignore[assignment]
+    if pipe is None or not isinstance(rule, EventRule):
+        argument, value = ("filter", filter) if pipe is None else ("rule", rule)
+        wanted = "a filter or a pipeline" if pipe is None else "an EventRule"
         raise ArgumentError(argument, value, rule=f"live events need {wanted}")
     if lag is not None:
         lag = checked_lag(lag)
-        check_smoother(chain.filter())
-    form = frame_format(df, chain.with_rule(rule), columns, scores, unit, invalid)
+        check_smoother(pipe.filter())
+    form = frame_format(df, pipe.with_rule(rule), columns, scores, unit, invalid)
     live = live_rows(df, form, expire_after, delay, max_ahead, "event_frame")
     from .processor import EventProcessor  # needs PySpark
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..errors import ArgumentError
 from ..inputs import Rows
-from ..pipeline import Chain, ChainType, has_temperature, tempered
+from ..pipeline import Pipeline, PipelineType, has_temperature, tempered
 from ..support.types import Floats
 from .folds import as_list
 from .rows import cut_streams
@@ -42,22 +42,22 @@ class Calibration(NamedTuple):
 
 
 def calibrate(
-    chain: ChainType, recordings: Any, every: int | None = None
-) -> tuple[ChainType, Calibration, str]:
-    """Return a chain with the temperatures that labels give, these, and what they are in words.
+    pipe: PipelineType, recordings: Any, every: int | None = None
+) -> tuple[PipelineType, Calibration, str]:
+    """Return a pipeline with the temperatures that labels give, these, and what they are in words.
 
     With `every`, recordings are thinned to that rate of the reference; see `tune`.
     """
     recs = _labelled(recordings)
     if every is not None:
-        recs = thin(recs, chain.reference, every).recordings
-    for name, one in (("filter", chain), ("smoother", chain.smoother)):
+        recs = thin(recs, pipe.reference, every).recordings
+    for name, one in (("filter", pipe), ("smoother", pipe.smoother)):
         if not has_temperature(one._fresh):
             kind = type(one._fresh).__name__
             rule = "its probabilities have no temperature"
             remedy = 'choose a filter that has one: tune(..., filter="sticky")'
             raise ArgumentError(name, kind, rule=rule, remedy=remedy)
-    plain = tempered(chain, 1.0, 1.0)
+    plain = tempered(pipe, 1.0, 1.0)
     known = [np.asarray(rec.label) >= 0 for rec in recs]
     rows = sum(int(one.sum()) for one in known)
     if rows < MIN_ROWS:
@@ -73,8 +73,8 @@ def calibrate(
     calibration = Calibration(found[0], found[1], rows, len(recs))
     for which, temperature in zip(("filtered", "smoothed"), found, strict=True):
         _warn(which, temperature)
-    new = tempered(chain, found[0].value, found[1].value)
-    return new, calibration, _words(calibration, chain, new, recs)
+    new = tempered(pipe, found[0].value, found[1].value)
+    return new, calibration, _words(calibration, pipe, new, recs)
 
 
 def _labelled(recordings: Any) -> list[Rows]:
@@ -115,7 +115,7 @@ def _warn(name: str, found: Temperature) -> None:
         )
 
 
-def _words(calibration: Calibration, before: Chain, after: Chain, recs: list[Rows]) -> str:
+def _words(calibration: Calibration, before: Pipeline, after: Pipeline, recs: list[Rows]) -> str:
     """Say what the temperatures are, how uncertain, and what becomes of the rule for events."""
     n = calibration.streams
     over = f"over {n} streams"

@@ -1,4 +1,4 @@
-"""What a chain does for its user: how often the class changes, and how soon it follows a change.
+"""What a pipeline does for its user: how often the class changes, and how soon it follows a change.
 
 Neither needs labels. Changes are counted on the recordings. The delay is that of simulated changes:
 every source predicts what it predicts on average in the old class, and then in the new one.
@@ -14,7 +14,7 @@ import numpy as np
 from ..errors import ArgumentError
 from ..inputs import LARGEST_SECONDS, Rows
 from ..metrics import count_switches
-from ..pipeline import Chain
+from ..pipeline import Pipeline
 from ..support.types import Floats, Ints, is_number
 from ..support.validation import Factorized
 from .model import EstimatedModel
@@ -31,19 +31,19 @@ SECONDS_STEP = (1e-5, 1e6)
 
 
 class Effect(NamedTuple):
-    """What a chain does on the recordings that it was chosen on.
+    """What a pipeline does on the recordings that it was chosen on.
 
     Attributes
     ----------
     changes_before, changes_after : int
-        How often the class changes: that of the last prediction, and that of the chain.
+        How often the class changes: that of the last prediction, and that of the pipeline.
     time : float
         The time of all streams in which that was counted, without gaps.
     rows : int
         The rows in it.
     delay : float
-        The typical time until the chain follows, once the predictions change class; infinite where
-        it does not, NaN where no class ever changes.
+        The typical time until the pipeline follows, once the predictions change class; infinite
+        where it does not, NaN where no class ever changes.
     delay_rows : float
         The rows in that time.
     in_seconds : bool
@@ -64,7 +64,7 @@ class Effect(NamedTuple):
 
     @property
     def changes_per_hour(self) -> float:
-        """Changes of the chain's class an hour, where times are seconds."""
+        """Changes of the pipeline's class an hour, where times are seconds."""
         return 3600 * self.changes_after / self.time if self.time else 0.0
 
 
@@ -102,18 +102,18 @@ def count_changes(rec: Rows, predicted: Ints) -> tuple[int, float]:
 
 
 def measure_changes(
-    chain: Chain, recordings: Sequence[Rows], raw: Sequence[Ints]
+    pipe: Pipeline, recordings: Sequence[Rows], raw: Sequence[Ints]
 ) -> tuple[Effect, Floats]:
-    """Run a chain over recordings and count changes; `raw` are their `last_predictions`.
+    """Run a pipeline over recordings and count changes; `raw` are their `last_predictions`.
 
     Return the effect without a delay, and how often each class follows each, (K, K).
     """
     before = after = rows = 0
-    hours, K = 0.0, len(chain.classes)
+    hours, K = 0.0, len(pipe.classes)
     pairs = np.zeros((K, K))
     for rec, last in zip(recordings, raw, strict=True):
         begun = last >= 0
-        filtered = np.where(begun, chain.run(rec).argmax(axis=1), -1)
+        filtered = np.where(begun, pipe.run(rec).argmax(axis=1), -1)
         before += count_changes(rec, last)[0]
         changes, spent = count_changes(rec, filtered)
         after, hours, rows = after + changes, hours + spent, rows + int(begun.sum())
@@ -125,7 +125,7 @@ def measure_changes(
 
 
 class Effects:
-    """Measures what chains do on the same recordings."""
+    """Measures what pipelines do on the same recordings."""
 
     def __init__(self, recordings: Sequence[Rows], rows: JoinedRows, model: EstimatedModel) -> None:
         self.rows = rows
@@ -135,16 +135,16 @@ class Effects:
         self._changes: Changes | None = None
         self.in_seconds = looks_like_seconds(self._recordings, rows.step)
 
-    def measure(self, chain: Chain) -> Effect:
-        """Run a chain over the recordings; changes like those of the first one are simulated."""
-        effect, pairs = measure_changes(chain, self._recordings, self._raw)
+    def measure(self, pipe: Pipeline) -> Effect:
+        """Run a pipeline over the recordings; changes like those of the first one are simulated."""
+        effect, pairs = measure_changes(pipe, self._recordings, self._raw)
         effect = effect._replace(in_seconds=self.in_seconds)
         if self._changes is None:
             self._changes = draw_changes(pairs, len(self.rows.source))
         if not self._changes[0].size:
             return effect
         for length in LENGTHS:
-            delay, steps = delays(chain, self.rows, self._means, self._changes, length)
+            delay, steps = delays(pipe, self.rows, self._means, self._changes, length)
             middle = len(steps) // 2
             late, rows = float(np.sort(delay)[middle]), float(np.sort(steps)[middle])
             if 2 * rows <= length:
@@ -186,7 +186,7 @@ def draw_changes(pairs: Floats, rows: int) -> Changes:
 
 
 def delays(
-    chain: Chain, rows: JoinedRows, means: Floats, changes: Changes, length: int
+    pipe: Pipeline, rows: JoinedRows, means: Floats, changes: Changes, length: int
 ) -> tuple[Floats, Floats]:
     """Return the time from each change to the first row of the new class, and the rows in it.
 
@@ -202,8 +202,8 @@ def delays(
     source = rows.source[at]
     outputs = means[source, truth].reshape(-1, len(rows.classes))
     codes = Factorized(source.ravel(), list(rows.sources))
-    stack, weights = chain.observe_rows(codes, outputs, np.zeros(len(outputs), bool))
-    filtered = chain.filter().run(chain.heads.for_filter(stack), beta=weights, dt=dt.ravel())
+    stack, weights = pipe.observe_rows(codes, outputs, np.zeros(len(outputs), bool))
+    filtered = pipe.filter().run(pipe.heads.for_filter(stack), beta=weights, dt=dt.ravel())
     follows = filtered.argmax(axis=1).reshape(at.shape)[:, length:] == after
     steps = follows.argmax(axis=1)
     since = np.cumsum(dt[:, length + 1 :], axis=1)

@@ -1,4 +1,4 @@
-"""The rules for events of a tuned chain: one for filtered rows, live, and one for smoothed rows."""
+"""The rules for events of a tuned pipeline: of filtered rows, live, and of smoothed rows."""
 
 from __future__ import annotations
 
@@ -165,7 +165,7 @@ def with_event_rule(
     durations: EventDurations | None,
     by_labels: bool = False,
 ) -> Tuned:
-    """Return a chain with rules for events, chosen by durations, by labels, or suggested.
+    """Return a pipeline with rules for events, chosen by durations, by labels, or suggested.
 
     Parameters
     ----------
@@ -280,7 +280,7 @@ def _effect(
 def _with_rule(
     tuned: Tuned, live: EventRule, offline: EventRule, effect: EventEffect, lines: list[str]
 ) -> Tuned:
-    """Return the chain with its rules, and lines before the last one of its explanation."""
+    """Return the pipeline with its rules, and lines before the last one of its explanation."""
     before = tuned.explanation.splitlines()
     at = len(before) if tuned.criterion == "nothing" else len(before) - 1
     if live.max_gap is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..pipeline import Chain
+from ..pipeline import Pipeline
 from .candidates import RULES, Candidate
 from .criterion import LABELS
 from .effect import Effect
@@ -98,9 +98,9 @@ def weights_in_words(candidate: Candidate) -> str:
     )
 
 
-def temperatures_in_words(chain: Chain) -> str:
+def temperatures_in_words(pipe: Pipeline) -> str:
     """Return the temperatures of filtered and smoothed rows; nothing where they are 1."""
-    values = (getattr(one._fresh, "temperature", 1.0) for one in (chain, chain.smoother))
+    values = (getattr(one._fresh, "temperature", 1.0) for one in (pipe, pipe.smoother))
     parts = [
         f"{value:.3g} of {name} rows"
         for name, value in zip(("filtered", "smoothed"), values, strict=True)

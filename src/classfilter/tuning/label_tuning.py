@@ -18,7 +18,7 @@ import numpy as np
 
 from ..filters import MultiLabelFilter, with_classes
 from ..inputs import Heads, Rows
-from ..pipeline import Chain
+from ..pipeline import Pipeline
 from ..support.types import Bools
 from .candidates import RULES
 from .criterion import LABELS
@@ -47,7 +47,7 @@ class LabelChoice(NamedTuple):
 
 
 class LabelTuning:
-    """The settings of each label, and all of them as one chain.
+    """The settings of each label, and all of them as one pipeline.
 
     Parameters
     ----------
@@ -110,25 +110,25 @@ class LabelTuning:
         return LabelChoice(self.pooled, why)
 
     def join(self, choices: Mapping[str, LabelChoice], **more: Any) -> Tuned:
-        """Return the settings of all labels as one chain."""
+        """Return the settings of all labels as one pipeline."""
         of_labels = {label: choice.tuned for label, choice in choices.items()}
         smoother = None
         if any(tuned.smoother is not tuned for tuned in of_labels.values()):
             slow = {label: tuned.smoother for label, tuned in of_labels.items()}
-            smoother = Chain(**self._parts(slow))
+            smoother = Pipeline(**self._parts(slow))
         criteria = [tuned.criterion for tuned in of_labels.values()]
         criterion = next((name for name in criteria if name != "nothing"), "nothing")
         known: Any = {"reference": self.reference, "criterion": criterion, "by_label": of_labels}
         return Tuned(**self._parts(of_labels), smoother=smoother, **known, **more)
 
-    def chain(self) -> Tuned:
-        """Return the chain of all labels; what it does is not measured."""
-        chain = self.join({label: self.choose(label) for label in self.labels})
+    def pipe(self) -> Tuned:
+        """Return the pipeline of all labels; what it does is not measured."""
+        pipe = self.join({label: self.choose(label) for label in self.labels})
         self._warn(4)
-        return chain
+        return pipe
 
     def result(self, max_changes: float | None = None, progress: Progress | None = None) -> Tuned:
-        """Return the chain of all labels with its explanation, and pass on all warnings."""
+        """Return the pipeline of all labels with its explanation, and pass on all warnings."""
         choices, effects = {}, {}
         for done, label in enumerate(self.labels):
             choices[label] = self.choose(label)
@@ -197,35 +197,35 @@ class LabelTuning:
             return np.asarray(truth[truth >= 0] == 1)
         return np.asarray(lane.probs[lane.observed(self.reference), 1] > 0.5)
 
-    def _parts(self, of_labels: Mapping[str, Chain]) -> dict[str, Any]:
-        """Return filter, weights and channels of all labels, as `Chain` takes them.
+    def _parts(self, of_labels: Mapping[str, Pipeline]) -> dict[str, Any]:
+        """Return filter, weights and channels of all labels, as `Pipeline` takes them.
 
         Those with the same settings share a filter.
         """
-        of_chain = {id(chain): chain.filter() for chain in of_labels.values()}
-        fresh = {key: with_classes(f, len(f.classes)) for key, f in of_chain.items()}
-        filters = {label: fresh[id(chain)] for label, chain in of_labels.items()}
+        of_pipe = {id(pipe): pipe.filter() for pipe in of_labels.values()}
+        fresh = {key: with_classes(f, len(f.classes)) for key, f in of_pipe.items()}
+        filters = {label: fresh[id(pipe)] for label, pipe in of_labels.items()}
         parts: dict[str, Any] = {"filter": MultiLabelFilter(self.heads.layout, filters)}
         for what, none in (("beta", 1.0), ("channel", None)):
             parts[what] = {
                 source: {
-                    label: self._known_of(label, chain, source, what, none)
-                    for label, chain in of_labels.items()
+                    label: self._known_of(label, pipe, source, what, none)
+                    for label, pipe in of_labels.items()
                 }
                 for source in self.sources
             }
         return parts
 
-    def _known_of(self, label: str, chain: Chain, source: str, what: str, none: Any) -> Any:
+    def _known_of(self, label: str, pipe: Pipeline, source: str, what: str, none: Any) -> Any:
         """Return the weight or the channel of a source for a head.
 
         A source that never predicts a label has the weight that it has for others.
         """
-        if source not in chain.sources:
+        if source not in pipe.sources:
             if not self._is_label(label):
                 return none
-            chain = self.pooled
-        return getattr(chain, what)[source]
+            pipe = self.pooled
+        return getattr(pipe, what)[source]
 
     def _is_label(self, name: str) -> bool:
         return self.heads.place(name) in self.heads.labels

@@ -12,7 +12,7 @@ from ..support.types import Floats
 from .rows import JoinedRows, floored
 
 FORGET = 1e12
-"""The time between two streams, in median steps: the chain returns to its stationary shares."""
+"""The time between two streams, in median steps: the pipeline returns to its stationary shares."""
 LOW_FLOOR = 1e-6
 """The floor of passes that are not those of the tuned filter."""
 
@@ -58,12 +58,12 @@ class Passes:
 
         It is :math:`b_t = A (l_{t+1} b_{t+1})` with the likelihood :math:`l = (s / \pi)^\beta`, and
         1 at the end of a stream. A filter that runs backward in time, with the transitions of the
-        reversed chain, has :math:`\mu b_t l_t`; :math:`\mu` is the stationary distribution.
+        reversed pipeline, has :math:`\mu b_t l_t`; :math:`\mu` is the stationary distribution.
         """
         limit = filter_._transitions(self._forget)[0]
         interval = self._rows.step
         forward = filter_._transitions(interval)
-        reversed_chain = StickyFilter(
+        reversed_pipe = StickyFilter(
             len(limit),
             transitions=limit * forward.T / limit[:, None],
             interval=interval,
@@ -71,7 +71,7 @@ class Passes:
             floor=LOW_FLOOR / 2,
         )
         raised = floored(probs, LOW_FLOOR)
-        out = reversed_chain.run(raised[::-1], beta=beta[::-1], dt=self._dt_backward)[::-1]
+        out = reversed_pipe.run(raised[::-1], beta=beta[::-1], dt=self._dt_backward)[::-1]
         message: Floats = out / limit
         own, inverse = np.flatnonzero(beta), filter_.prior / raised[beta > 0]
         weights = beta[own, None]

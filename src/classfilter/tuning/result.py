@@ -1,4 +1,4 @@
-"""The result of tuning: a chain that knows how it was found."""
+"""The result of tuning: a pipeline that knows how it was found."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from copy import copy
 from typing import Any
 
 from ..filters import Filter
-from ..pipeline import Chain, Expected, has_temperature, tempered
+from ..pipeline import Expected, Pipeline, has_temperature, tempered
 from .calibrate import Calibration, calibrate
 from .candidates import Candidate
 from .effect import Effect
@@ -20,8 +20,8 @@ from .suggestion import Suggestion
 from .summary import summarise
 
 
-class Tuned(Chain):
-    """A chain that `tune` chose: filter, weights and channels, and how they were found.
+class Tuned(Pipeline):
+    """A pipeline that `tune` chose: filter, weights and channels, and how they were found.
 
     Attributes
     ----------
@@ -42,7 +42,7 @@ class Tuned(Chain):
     table : list of Trial
         The candidates that were tried, the best first.
     explanation : str
-        What was chosen, how certain that is, and what would help, in sentences; printed, a chain
+        What was chosen, how certain that is, and what would help, in sentences; printed, a pipeline
         shows the same as a short table.
     rivals : list of Rival
         Simple rules and other filters, and by how much the choice scores higher.
@@ -56,7 +56,7 @@ class Tuned(Chain):
     suggestion : Suggestion or None
         The rule for events that follows from the recordings alone, and whether it is applied; None
         where durations or labels chose the rule, or where no reference judges.
-    smoother : Chain
+    smoother : Pipeline
         What smooths: the same filter with a temperature of its own or, where a simple rule was
         chosen, the best sticky filter. It has its own rule for events.
     calibration : Calibration or None
@@ -148,9 +148,9 @@ class Tuned(Chain):
         """
         known = [self.assumptions, *(one.assumptions for one in self.by_label.values())]
         every = next((max(1, round(one.every)) for one in known if one is not None), None)
-        chain, calibration, words = calibrate(self, recordings, every)
+        pipe, calibration, words = calibrate(self, recordings, every)
         text = f"{without_temperatures(self.explanation)}\n{words}".lstrip()
-        return chain.having(calibration=calibration, explanation=text)
+        return pipe.having(calibration=calibration, explanation=text)
 
     def untempered(self) -> Tuned:
         """Return the same with temperatures of 1."""

@@ -35,7 +35,7 @@ _RIVALS: dict[str, Callable[[Rival], bool]] = {
 
 
 def summarise(tuned: Any, name: str | None = None) -> str:
-    """Return the table of a `Tuned` chain; `name` is that of the file of the recordings."""
+    """Return the table of a `Tuned` pipeline; `name` is that of the file of the recordings."""
     effect, events = tuned.effect, tuned.event_effect
     rows = [("Filter", filter_in_words(tuned))]
     if tuned.criterion == LABELS:

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..filters import StickyFilter
 from ..inputs import Rows
-from ..pipeline import ChainType, has_temperature, tempered
+from ..pipeline import PipelineType, has_temperature, tempered
 from ..support.types import Array, Floats, Ints
 
 SMOOTHER = 1.4
@@ -108,8 +108,8 @@ def find_temperature(
 
 
 def with_temperatures(
-    tuned: ChainType, recordings: Sequence[Rows], observed: Floats, one: bool
-) -> ChainType:
+    tuned: PipelineType, recordings: Sequence[Rows], observed: Floats, one: bool
+) -> PipelineType:
     """Return what was tuned with its temperatures, found without labels.
 
     Where a reference judges the others, filtered rows have 1, and smoothed ones of a sticky filter

@@ -61,7 +61,7 @@ def tuned_as(
     label_sources: Sequence[str] = (),
     **more: Any,
 ) -> Tuned:
-    """Return the chain of a candidate, with what is known of it."""
+    """Return the pipeline of a candidate, with what is known of it."""
     channels: dict[str, Channel | None] = dict.fromkeys(dict(candidate.beta))
     channels |= candidate.channels(model)
     channels |= {name: for_labels(channels.get(name), len(classes)) for name in label_sources}
@@ -250,7 +250,7 @@ def _tune_classes(
     max_delay: float | str | timedelta | None,
     progress: Progress | None = None,
 ) -> Tuned:
-    """Return the chain of classes that exclude each other, without a rule for events."""
+    """Return the pipeline of classes that exclude each other, without a rule for events."""
     limits = Limits.of(max_changes_per_hour, max_delay)
     prepared = prepare(several, best, every=rate, labels=labels)
     if prepared is None:
@@ -275,7 +275,7 @@ def _tune_classes(
     effects = Effects(prepared.recordings, prepared.rows, model)
 
     def measure(candidate: Candidate) -> Effect:
-        return effects.measure(_chain(prepared, candidate))
+        return effects.measure(_pipe(prepared, candidate))
 
     if not limits:
         result = _result(prepared, found, measure(found.chosen))
@@ -394,8 +394,8 @@ def _search(
     return found or search_one(objective, kind)
 
 
-def _chain(prepared: Prepared, candidate: Candidate, **more: Any) -> Tuned:
-    """Return the chain of a candidate."""
+def _pipe(prepared: Prepared, candidate: Candidate, **more: Any) -> Tuned:
+    """Return the pipeline of a candidate."""
     rows, objective = prepared.rows, prepared.objective
     parts = rows.classes, candidate, rows.reference, objective.criteria[0].name
     return tuned_as(objective.runner.model, *parts, rows.label_sources, **more)
@@ -415,12 +415,12 @@ def _result(
     criterion = objective.criteria[0].name
     smoother = None
     if chosen.family not in ("transitions", "stay", "dirichlet") and found.sticky is not None:
-        smoother = _chain(prepared, found.sticky)
+        smoother = _pipe(prepared, found.sticky)
     known: Any = {"table": objective.table(), "rivals": rivals, "effect": effect}
     known |= {"assumptions": prepared.assumptions, "smoother": smoother}
     known["calls"] = prepared.calls if prepared.several else None
     one = not prepared.several
-    tuned = _chain(prepared, chosen, **known)
+    tuned = _pipe(prepared, chosen, **known)
     tuned = with_temperatures(tuned, prepared.recordings, rows.observed, one)
     facts = rows, chosen, criterion, score, rivals, prepared.assumptions, prepared.assumed, one
     return tuned.having(explanation=explain(*facts, effect, limit, temperatures_in_words(tuned)))
