@@ -95,7 +95,6 @@ class Remedy(StrEnum):
         "give the date of second 0, such as <start=events[0].start"
         "|--start 2024-05-01T22:00:00+02:00>, or write CSV or JSON"
     )
-    SEPARATOR = "say which<: separator=...| with it>"
     WHICH_PREDICTION = "say which: <column prediction=prediction> or <column p_walk>"
     ONLY_PREDICTION = "to read the classes alone, give <column prediction=prediction>"
 

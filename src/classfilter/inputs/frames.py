@@ -281,7 +281,7 @@ def column_numbers(series: Any) -> Floats:
         remedy = Remedy.PERCENT_SIGN if percent else ""
         remedy = Remedy.BOOLEAN if isinstance(cell, bool) else remedy
         if isinstance(cell, str) and _reads_as_number(cell):
-            remedy = "the column is text: convert it to numbers"
+            remedy = "the column is text: convert it to numbers, with one decimal mark"
         raise RowError(f"column {series.name}", cell, rule=rule, remedy=remedy, row=row)
     return np.array(cells, dtype=np.float64)
 
