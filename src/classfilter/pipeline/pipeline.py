@@ -104,16 +104,18 @@ def checked_smoother(smoother: Any, pipe: Any) -> Any:
     Where the smoother has no rule for events, it gets that of the pipeline.
     """
     if not hasattr(smoother, "observe_rows"):
-        remedy = "give a Pipeline, with the weights of its sources"
-        raise ArgumentError("smoother", smoother, rule=remedy)
+        fix = "give a Pipeline, with the weights of its sources"
+        raise ArgumentError("smoother", smoother, must=fix)
     smoother = smoother.smoother
     names = [list(map(str, one.classes)) for one in (smoother, pipe)]
     if names[0] != names[1]:
-        problem, rule = "has the classes {}", f"those of the pipeline are {names[1]}"
-        raise ArgumentError("smoother", names[0], problem, rule, "give the same, in this order")
+        problem, must = "has the classes {}", f"those of the pipeline are {names[1]}"
+        raise ArgumentError(
+            "smoother", names[0], problem=problem, must=must, fix="give the same, in this order"
+        )
     if smoother.heads != pipe.heads:
-        rule = f"the {pipe.heads.noun} of the pipeline {pipe.heads.relation}: give one that does"
-        raise ArgumentError("smoother", smoother, rule=rule)
+        must = f"the {pipe.heads.noun} of the pipeline {pipe.heads.relation}: give one that does"
+        raise ArgumentError("smoother", smoother, must=must)
     try:
         check_smoother(smoother.filter())
     except TypeError as error:
@@ -122,7 +124,7 @@ def checked_smoother(smoother: Any, pipe: Any) -> Any:
         missing = [source for source in pipe.beta if source not in smoother.beta]
         if missing:
             problem = "has no weight of source {}"
-            raise ArgumentError("smoother", missing[0], problem, remedy="add it to its beta")
+            raise ArgumentError("smoother", missing[0], problem=problem, fix="add it to its beta")
     if smoother.rule is None and pipe.rule is not None:
         smoother = smoother.with_rule(pipe.rule)
     same = settings_of_rows(smoother) == settings_of_rows(pipe) and smoother.rule == pipe.rule
@@ -336,8 +338,8 @@ class Pipeline:
         if weight is not None:
             return name, weight
         if isinstance(self.beta, dict):
-            problem, rule = "is {}, which has no weight", f"beta names {list(self.beta)}"
-            raise RowError("source", name, problem, rule, "add it there")
+            problem, must = "is {}, which has no weight", f"beta names {list(self.beta)}"
+            raise RowError("source", name, problem=problem, must=must, fix="add it there")
         if len(self._weights) < MAX_SOURCES:
             self._weights[name] = self.beta
         return name, self.beta
