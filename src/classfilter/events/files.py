@@ -58,7 +58,7 @@ def write_webvtt(events: Sequence[Any], probability: bool = True) -> str:
     for e in sorted(events, key=lambda e: e.start):
         start, end = (round(x * 1000) for x in (e.start, e.end))
         if start < 0:
-            must, fix = "WebVTT has no negative times", ("give ", Fix("start", float(e.start)))
+            must, fix = "WebVTT has no negative times", "give an earlier start"
             raise ArgumentError("start", float(e.start), must=must, fix=fix)
         if start == end:
             must = "a cue of WebVTT must last for a millisecond"

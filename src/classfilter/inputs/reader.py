@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import Advice, ArgumentError, Fix, RowError
+from ..errors import ArgumentError, Fix, RowError
 from ..support.types import Array, Bools, Classes, Confidence, Floats, Ints
 from ..support.validation import Factorized, factorize
 from .classes import class_indices, in_order
