@@ -187,5 +187,5 @@ def test_streams_in_a_column_of_another_name(run: Run) -> None:
     filter_day = ["filter", "day.csv", "-o", "out.csv", "--gamma", "0.9", "--quiet"]
     code, _, err = run(*filter_day)
     assert code == 0
-    assert err.count("--columns stream=COLUMN") == 1
+    assert err.count("--columns stream=Machine") == 1
     assert run(*filter_day, "--columns", "stream=Machine")[0] == 0
