@@ -184,7 +184,7 @@ class Engine:
                 StreamRunner(pipe._fresh),
                 pack_state(pipe._fresh.state, pipe._dtype),
             )
-        held = None if smoother is None else LagStage(check_smoother(smoother.filter()), lag)
+        held = None if smoother is None else LagStage(check_smoother(smoother.filter), lag)
         rules = None
         if rule is not None:
             rules = RuleStage(rule, heads, dtype, waits=settings is not None, starts=starts)
@@ -378,7 +378,7 @@ class Engine:
         """Return what the policy knows of a new stream."""
         assert self._policy is not None
         assert self._pipe is not None
-        return Calls(self._policy, self._pipe.filter().probs, self._heads)
+        return Calls(self._policy, self._pipe.filter.probs, self._heads)
 
     def take_one(
         self,
