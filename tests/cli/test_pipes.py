@@ -131,7 +131,7 @@ def test_columns_named_as_the_classes(arguments: list[str], classes: list[str], 
     assert cf.read_table("out.csv")["f_walk"].to_list() == results["f_walk"].to_list()
     message = rejected(run, "filter", "day.csv", "-o", "out.csv", "--columns", "ts=time")
     assert "name them, --columns p_walk=COLUMN or" in message
-    assert "named as the classes, give --classes walk,..." in message
+    assert "have the names of the classes, give --classes walk,..." in message
 
 
 def test_states_are_private_and_tables_are_not(run: Run) -> None:

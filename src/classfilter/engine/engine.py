@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
 from .. import _core
-from ..errors import Remedy, RowError
+from ..errors import RowError
 from ..filters import (
     StreamRows,
     StreamRunner,
@@ -19,7 +19,7 @@ from ..filters import (
     pack_state,
     unpack_state,
 )
-from ..inputs import EXCLUSIVE, Heads, Rows, head_prediction, order_of
+from ..inputs import EXCLUSIVE, SORT, Heads, Rows, head_prediction, order_of
 from ..pipeline import Pipeline, corrected_row
 from ..policy import Policy
 from ..support.types import Array, Bools, Floats, Ints
@@ -478,6 +478,6 @@ def of_stream(error: RowError, rows: Rows) -> RowError:
     """Return the error of a row's time with the name of its stream, and without sorting."""
     name = rows.streams[rows.stream[error.row or 0]]
     problem = f"{error.problem} of stream {name!r}"
-    remedy = "give the rows of a stream in order of time"
-    changes = {} if error.remedy is not Remedy.SORT else {"remedy": remedy}
+    fix = "give the rows of a stream in order of time"
+    changes = {} if error.fix != SORT else {"fix": fix}
     return error.replaced(argument="times", problem=problem, **changes)

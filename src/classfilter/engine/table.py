@@ -65,7 +65,7 @@ def check_name(stream: Hashable) -> None:
     """Raise for a name that can never be found again: NaN."""
     if stream != stream:
         problem = "is {}, which equals nothing, not even itself"
-        raise RowError("stream", stream, problem, remedy="give it a name")
+        raise RowError("stream", stream, problem=problem, fix="give it a name")
 
 
 class StreamTable:
@@ -170,7 +170,7 @@ class StreamTable:
         slot = self.slots.get(stream)
         if slot is None:
             if not math.isfinite(at):
-                raise RowError("time", at, rule="it must be finite")
+                raise RowError("time", at, must="it must be finite")
             check_name(stream)
             return True
         last = self.columns.times.item(slot)
@@ -205,14 +205,14 @@ class StreamTable:
     def time_error(self, stream: Hashable, slot: int, at: float) -> RowError:
         """Return what is wrong with the time of a row of a stream."""
         if not math.isfinite(at):
-            return RowError("time", at, rule="it must be finite")
+            return RowError("time", at, must="it must be finite")
         last = float(self.columns.times[slot])
         where = "before" if at < last else "too long after"
         return RowError(
             "time",
             at,
-            f"is {{}}, {where} {last!r}, that of the last row of stream {stream!r}",
-            remedy="give the rows of a stream in order of time",
+            problem=f"is {{}}, {where} {last!r}, that of the last row of stream {stream!r}",
+            fix="give the rows of a stream in order of time",
         )
 
     def add(self, stream: Hashable) -> int:
@@ -410,7 +410,9 @@ class StreamTable:
         check_name(new)
         if new in slots:
             problem = f"is {{}}, a stream with rows of its own, so that {old!r} cannot go on as it"
-            raise ArgumentError("new", new, problem, remedy=f"forget those first: drop([{new!r}])")
+            raise ArgumentError(
+                "new", new, problem=problem, fix=f"forget those first: drop([{new!r}])"
+            )
         confirmed = [(new if name == old else name, event) for name, event in self.confirmed]
         started = {
             (new if name == old else name, k, start): None for name, k, start in self.started

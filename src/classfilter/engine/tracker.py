@@ -71,8 +71,8 @@ class TimeUnit:
         except OverflowError:
             at = None
         if at is None:
-            remedy = "give a number, a datetime, or ISO 8601 text with a zone"
-            raise ArgumentError("time", time, remedy=remedy)
+            fix = "give a number, a datetime, or ISO 8601 text with a zone"
+            raise ArgumentError("time", time, fix=fix)
         return at
 
     def look_at(self, time: Any, at: float) -> None:
@@ -100,9 +100,9 @@ def take_rows(
 ) -> tuple[Rows, list[Any]]:
     """Return rows of streams, checked, and the name of the stream of each."""
     if streams is None:
-        remedy = "let a tracker give each object an id first: without one, tracker_id is None"
-        raise ArgumentError("streams", None, rule="every row needs the name of its stream",
-                            remedy=remedy)  # fmt: skip
+        fix = "let a tracker give each object an id first: without one, tracker_id is None"
+        raise ArgumentError("streams", None, must="every row needs the name of its stream",
+                            fix=fix)  # fmt: skip
     names: list[Any] = streams.tolist() if hasattr(streams, "tolist") else list(streams)
     one_time = isinstance(times, str) or np.ndim(times) == 0
     t, kind = read_times([times] * len(names) if one_time else times, unit)
@@ -200,12 +200,12 @@ class Tracker:
         pipe = Pipeline.of(filter, beta=beta, channel=channel, policy=policy)
         of_pipe = pipe.rule if lag is None else pipe.smoothing.rule
         if events is True and of_pipe is None:
-            remedy = 'give one: events=EventRule(change_cost="30s")'
+            fix = 'give one: events=EventRule(change_cost="30s")'
             raise ArgumentError(
-                "events", True, "is {}, but the pipeline has no rule", remedy=remedy
+                "events", True, problem="is {}, but the pipeline has no rule", fix=fix
             )
         if lag is not None and events is False:
-            raise ArgumentError("lag", lag, "is {}, without events", remedy="give events=True")
+            raise ArgumentError("lag", lag, problem="is {}, without events", fix="give events=True")
         rule = of_pipe if events is True else events or None
         self._use(
             under_rule(pipe, rule),

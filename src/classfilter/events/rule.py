@@ -199,23 +199,23 @@ class EventRule:
                 self._set(name, _span(name, span))
         for name in _OPTIONAL:
             if getattr(self, name) == 0:
-                remedy = "give a positive duration, or None"
-                raise ArgumentError(name, 0, rule="it must not be 0", remedy=remedy)
+                fix = "give a positive duration, or None"
+                raise ArgumentError(name, 0, must="it must not be 0", fix=fix)
         self._set("shift", _span("shift", self.shift))
         pad = self.pad
         if isinstance(pad, str) or not isinstance(pad, Iterable) or len(tuple(pad)) != 2:
-            rule = "it must be a pair: the time before and the time after"
-            raise ArgumentError("pad", pad, rule=rule)
+            must = "it must be a pair: the time before and the time after"
+            raise ArgumentError("pad", pad, must=must)
         self._set("pad", tuple(_span("pad", side) for side in pad))
         if self.evidence not in EVIDENCE:
             raise ArgumentError(
-                "evidence", self.evidence, rule=f"it must be one of {', '.join(EVIDENCE)}"
+                "evidence", self.evidence, must=f"it must be one of {', '.join(EVIDENCE)}"
             )
         least = self.min_probability
         if least is not None:
             if not is_number(least) or not 0 < least < 1:
-                rule = "it must be a number between 0 and 1"
-                raise ArgumentError("min_probability", least, rule=rule)
+                must = "it must be a number between 0 and 1"
+                raise ArgumentError("min_probability", least, must=must)
             self._set("min_probability", float(least))
         ignore = self.ignore
         names = [ignore] if isinstance(ignore, (str, int)) else list(ignore)
@@ -240,9 +240,9 @@ class EventRule:
         names = tuple(map(str, heads.shown))
         if isinstance(self.merge_gap, dict) and heads.is_exclusive:
             raise ArgumentError(
-                "merge_gap", self.merge_gap, "is {}, but the classes exclude each other",
-                "only several labels at once have gaps of their own",
-                "give one duration, or min_duration of what is between",
+                "merge_gap", self.merge_gap, problem="is {}, but the classes exclude each other",
+                must="only several labels at once have gaps of their own",
+                fix="give one duration, or min_duration of what is between",
             )  # fmt: skip
         for argument in (*_BY_CLASS, "merge_gap"):
             value = getattr(self, argument)
@@ -254,16 +254,16 @@ class EventRule:
             raise ArgumentError(
                 "change_cost",
                 missing[0],
-                "has no cost of entering {}",
-                remedy="name every class, or give one number for all",
+                problem="has no cost of entering {}",
+                fix="name every class, or give one number for all",
             )
         longest = float(max(_number_of_each(self.min_duration, names)))
         if self.max_delay is not None and self.max_delay < longest:
-            rule = f"it must not be below the longest minimum duration, {longest!r}"
-            raise ArgumentError("max_delay", self.max_delay, rule=rule)
+            must = f"it must not be below the longest minimum duration, {longest!r}"
+            raise ArgumentError("max_delay", self.max_delay, must=must)
         if set(names) <= set(self.ignore):
             raise ArgumentError(
-                "ignore", self.ignore, "has all classes", remedy="leave one of them out"
+                "ignore", self.ignore, problem="has all classes", fix="leave one of them out"
             )
 
     def _costs(self, names: tuple[str, ...]) -> dict[str, float]:
@@ -347,22 +347,24 @@ def _span(argument: str, value: Any, entry: str | None = None) -> float:
     """Return a duration that is neither negative nor infinite."""
     span = duration(argument, value, entry)
     if not 0 <= span < math.inf:
-        rule = "it must not be negative, and finite"
-        raise ArgumentError(argument, value, rule=rule, entry=entry)
+        must = "it must not be negative, and finite"
+        raise ArgumentError(argument, value, must=must, entry=entry)
     return span
 
 
 def _bias(argument: str, value: Any, entry: str | None = None) -> float:
     if not is_number(value) or not -1 <= value <= 1:
-        rule = "it must be a number from -1 to 1"
-        raise ArgumentError(argument, value, rule=rule, entry=entry)
+        must = "it must be a number from -1 to 1"
+        raise ArgumentError(argument, value, must=must, entry=entry)
     return float(value)
 
 
 def _require_named(argument: str, named: Iterable[str], classes: tuple[str, ...]) -> None:
     for name in named:
         if name not in classes:
-            raise ArgumentError(argument, name, "names {}", f"the classes are {list(classes)}")
+            raise ArgumentError(
+                argument, name, problem="names {}", must=f"the classes are {list(classes)}"
+            )
 
 
 def _number_of_each(value: Any, names: tuple[str, ...]) -> Floats:

@@ -20,7 +20,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, cast
 
-from ..errors import ArgumentError, Remedy, RowError
+from ..errors import ArgumentError, Fix, RowError
 from ..support.atomic import atomic_write
 from ..support.imports import import_optional
 from ..support.types import is_number
@@ -118,7 +118,9 @@ def _find_separator(text: str, name: str, time: str, usual: str) -> str:
     if len(several) > 1 and usual == ",":
         kinds = " and ".join(map(repr, several))
         problem = f"is not given, and {kinds} may separate the columns of {name}"
-        raise ArgumentError("separator", None, problem, remedy=Remedy.SEPARATOR)
+        raise ArgumentError(
+            "separator", None, problem=problem, fix=("say which: ", Fix("separator", several[0]))
+        )
     return several[0] if len(several) == 1 else usual
 
 
@@ -204,9 +206,9 @@ class DecimalMark:
         there = {c.name: c.str.contains(PATTERNS[mark]).arg_true() for c in df}
         row, column = min((int(rows[0]), name) for name, rows in there.items() if len(rows))
         words = {",": "commas", ".": "points"}[self._mark]
-        rule = f"other numbers have decimal {words}"
-        remedy = "write all of them in one way"
-        return RowError(f"column {column}", df[column][row], "is {}", rule, remedy, row)
+        must = f"other numbers have decimal {words}"
+        fix = "write all of them in one way"
+        return RowError(f"column {column}", df[column][row], must=must, fix=fix, row=row)
 
 
 def _contains(df: pl.DataFrame, mark: str) -> bool:
