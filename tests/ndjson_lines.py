@@ -17,7 +17,6 @@ from typing import Any
 
 import classfilter as cf
 from classfilter import Channel, DirichletFilter, EventRule, Pipeline
-from classfilter.cli.options import TYPED
 from classfilter.live import serve
 from saved_files import meta_of, sql
 from streams import random_stream
@@ -82,7 +81,6 @@ def run(lines: bytes, state: str | None = None, **arguments: Any) -> tuple[list[
                 state=Path(state) if state else None,
                 every=1000.0,
                 events=Path(events) if events else None,
-                words=TYPED,
                 **arguments.get("more", {}),
             )
             print(json.dumps(served), file=messages)

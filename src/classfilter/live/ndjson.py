@@ -17,11 +17,10 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack, suppress
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, TextIO, cast
 
 from ..engine import Health, changed
-from ..errors import ArgumentError, Remedy
+from ..errors import ArgumentError
 from ..inputs import Heads, TableFormat
 from ..pipeline import Pipeline
 from ..support.atomic import check_folder, check_regular, real_path
@@ -118,7 +117,6 @@ def serve(
     events: Path | None = None,
     lag: int | None = None,
     finish: bool = False,
-    words: Mapping[Remedy, str] = MappingProxyType({}),
 ) -> Served:
     """Filter lines until the input ends, or SIGTERM or SIGINT comes.
 
@@ -162,8 +160,6 @@ def serve(
         With `state`, too, all streams are over at the end.
     lag : int, optional
         As in `Tracker`: events are decided on rows smoothed with so many later lines of the stream.
-    words : mapping of Remedy to str
-        Remedies in other words.
 
     Raises
     ------
@@ -204,7 +200,7 @@ def serve(
     number = filtered = rejected = skipped = 0
     with ExitStack() as stack:
         signals = stack.enter_context(Signals())
-        live = LineFilter(make_pipe, form, line_number, words)
+        live = LineFilter(make_pipe, form, line_number)
         live.open(state, every, limits)
         stack.callback(live.close)
         if live.streams is not None:
@@ -247,7 +243,7 @@ def serve(
                     if state is None:
                         print_events()
                     if live.first_rows is not None:
-                        _say(live.notice(), words, log)
+                        _say(live.notice(), log)
                     watch.look(live.streams, number)
                 elif live.streams is not None:
                     skipped = _report_skipped(live.streams, skipped, number, state, log)
@@ -261,7 +257,7 @@ def serve(
             live.streams.finish()
         save()
         save()  # the file forgets the events that were printed
-        _say(live.notice(end=True), words, log)
+        _say(live.notice(end=True), log)
         if live.streams is not None and live.streams.skipped:
             text = f"{state} had {live.streams.skipped:,} lines already; they were skipped"
             print(text, file=log, flush=True)
@@ -296,7 +292,7 @@ def _report_skipped(
     return count
 
 
-def _say(notice: ArgumentError | None, words: Mapping[Remedy, str], log: TextIO) -> None:
+def _say(notice: ArgumentError | None, log: TextIO) -> None:
     """Say what seems to be wrong."""
     if notice is not None:
-        print(f"classfilter: {notice.text(words=words)}", file=log, flush=True)
+        print(f"classfilter: {notice.text(typed=True)}", file=log, flush=True)

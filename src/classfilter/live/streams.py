@@ -6,6 +6,7 @@ import json
 import os
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -102,7 +103,7 @@ class LiveStreams:
 
     def save(self) -> None:
         """Write what changed to the file, if anything, and set the time of the next save."""
-        self._unprinted += self.tracker._engine.pop()
+        self._fetch()
         nothing_new = self.wait() is None and len(self._unprinted) == self._printable
         if self._file is None or nothing_new:
             return
@@ -124,10 +125,14 @@ class LiveStreams:
             end = time.monotonic()
             self._due = end + max(self._every, SHARE * (end - start))
 
+    def _fetch(self) -> None:
+        self._unprinted += self.tracker._engine.pop()
+        self.tracker._engine.pop_starts()  # lines have none
+
     def event_lines(self) -> Iterator[bytes]:
         """Yield the line of each event that the file has, or that needs none: it is printed."""
         if self._file is None:
-            self._unprinted += self.tracker._engine.pop()
+            self._fetch()
             self._printable = len(self._unprinted)
         while self._printable:
             stream, (k, start, end, probability, forced) = self._unprinted[0]
@@ -179,7 +184,7 @@ class LiveStreams:
 
 def _without_policy(pipe: Pipeline) -> Pipeline:
     """Return what lines need of a pipeline: they call no source."""
-    return pipe if pipe.policy is None else pipe._replaced(pipe._smoother, policy=None)
+    return replace(pipe, policy=None)
 
 
 def _count(number: int, what: str) -> str:
