@@ -238,10 +238,20 @@ def refused(run: Run, rows: Any, *options: str, code: int = 1) -> str:
     return err
 
 
+@pytest.mark.parametrize("more", [[], ["--state=state"]])
+def test_numbers_begin_in_an_empty_file(run: Run, more: list[str]) -> None:
+    """A reader that knows them would drop the new events."""
+    Path("found").write_text('{"event": 1}\n')
+    err = refused(run, ROWS, "--events=found", *more, *PLAIN)
+    assert "found has events already; give --state of the run that wrote them, or another" in err
+
+
 @pytest.mark.parametrize("text", ["notes", '{"event": 1}\nnotes', "[1]"])
 def test_a_file_of_something_else_stays_as_it_is(run: Run, text: str) -> None:
+    stream(run, ROWS[:9], "--state=state", *PLAIN, "--events")
     Path("found").write_text(text)
-    err = refused(run, ROWS, "--events=found", *PLAIN)
+    code, _, err = stream(run, ROWS[9:], "--events=found", "--state=state", *PLAIN)
+    assert (code, Path("found").read_text()) == (1, text)
     assert "found ends with a line that is no event; give another file for --events" in err
 
 

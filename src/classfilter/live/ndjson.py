@@ -208,6 +208,11 @@ def serve(
         out, watch = Sink(sink, signals), SourceWatch(log)
         event_file = None
         if events is not None and not only:
+            if live.streams is None and events.exists() and events.stat().st_size:
+                raise ValueError(
+                    f"{events} has events already; give --state of the run that wrote them, or "
+                    "another file"
+                )
             event_file = EventFile(events)
             stack.callback(event_file.close)
         print_event = out.write if event_file is None else event_file.write
