@@ -163,7 +163,12 @@ class File:
     ) -> None:
         self.path, self.kind, self._remedy, self._writes = Path(path), kind, remedy, write
         self._db: Any = None
-        check_regular(self.path)  # opening a pipe would wait for a writer
+        try:
+            check_regular(self.path)  # opening a pipe would wait for a writer
+        except FileExistsError:
+            if write:
+                raise
+            raise self._foreign() from None
         self._open()
 
     def __enter__(self) -> Self:

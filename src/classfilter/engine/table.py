@@ -197,9 +197,9 @@ class StreamTable:
         return JumpError(
             "time",
             at,
-            f"is {{}}, more than {self.max_jump:g} after {last!r}, that of the last row of stream "
-            f"{stream!r}",
-            "it is rejected, unless the next row of the stream confirms it",
+            problem=f"is {{}}, more than {self.max_jump:g} after {last!r}, that of the last row of "
+            f"stream {stream!r}",
+            must="it is rejected, unless the next row of the stream confirms it",
         )
 
     def time_error(self, stream: Hashable, slot: int, at: float) -> RowError:
