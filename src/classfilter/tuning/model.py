@@ -29,9 +29,10 @@ MIN_AGREEMENT = 0.1
 MIN_RATE = 1e-6
 """Smallest rate, as a share of the highest: every class can be reached."""
 WAYS = ("posterior", "best", "later")
-"""What a channel counts the predictions of a source with: the classes by all sources, those by the
-best source alone, so that a source's errors do not confirm themselves; or the next prediction of
-the best source, where that is rarer than changes of class."""
+"""What the channel of a source rests on: its mean prediction by the classes of all sources; what best
+predicts the classes of the best source alone, so that errors do not confirm themselves; its mean
+prediction by the next one of the best source, where calls of that are rarer than changes."""
+REGRESSION_ROUNDS = 40
 LABELS_WAY = "labels"
 
 
@@ -167,19 +168,50 @@ def model_of(rows: JoinedRows, line: Timeline, found: Estimate) -> EstimatedMode
         if name in rows.label_sources:
             channel[name, LABELS_WAY] = of_labels(found.confusion[i], found.shares, prior)
         elif i:
-            counted = {"posterior": found.posterior[own], "best": alone[own]}
-            pairs = {way: (classes, rows.observed[own]) for way, classes in counted.items()}
+            probs = rows.observed[own]
             calls, last = last_before(rows, own)
-            pairs["later"] = rows.observed[calls], rows.observed[last]
-            for way in WAYS:
-                channel[name, way] = Channel(shrunken_means(*pairs[way]), prior)
+            by_calls = shrunken_means(rows.observed[calls], rows.observed[last])
+            channel[name, "later"] = Channel(by_calls, prior)
+            by_all = shrunken_means(found.posterior[own], probs)
+            channel[name, "posterior"] = Channel(by_all, prior)
+            likelihoods = regression(probs, alone[own], found.shares)
+            channel[name, "best"] = of_likelihoods(likelihoods, prior)
     return EstimatedModel(shares, prior, transitions, channel, line, found)
 
 
 def of_labels(confusion: Floats, shares: Floats, prior: Floats) -> Channel:
     """Return the channel of labels: p(class | label) / shares, times the filter's prior."""
-    likelihoods = confusion.T / shares[:, None]
+    return of_likelihoods(confusion.T / shares[:, None], prior)
+
+
+def of_likelihoods(likelihoods: Floats, prior: Floats) -> Channel:
+    """Return the channel of likelihoods (K, K), whose rows it normalises; its prior undoes that."""
     return Channel(likelihoods, prior * likelihoods.sum(axis=1))
+
+
+def regression(probs: Floats, classes: Floats, shares: Floats) -> Floats:
+    r"""Return likelihoods L (K, K) for which predictions w best tell the classes q, each (T, K).
+
+    It is the softmax regression :math:`q_k \propto \pi_k \exp \sum_j w_j \log L_{kj}`, which is what a
+    channel does, with pseudo-rows as for `confusions`. Each round maximises a bound whose curvature
+    is that of least squares.
+    """
+    K = len(shares)
+    counts = np.eye(K)[probs.argmax(axis=1)].T @ classes
+    right = beyond_chance(counts)
+    shrunk = right * np.eye(K) + (1 - right) * shares
+    c = max(min(MAX_COUNT, len(probs) / (2 * K)), LOW_FLOOR)
+    x, weight = (
+        np.vstack([probs, np.eye(K)]),
+        np.append(np.ones(len(probs)), np.full(K, c))[:, None],
+    )
+    q = np.vstack([classes, shrunk])
+    logs, curvature = np.log(shrunk / shares), np.linalg.inv((weight * x).T @ x)
+    for _ in range(REGRESSION_ROUNDS):
+        p = shares * np.exp(x @ logs)
+        p /= p.sum(axis=1, keepdims=True)
+        logs += 2 * curvature @ ((weight * x).T @ (q - p))
+    return np.exp(logs - logs.max()).T
 
 
 def shrunken_means(classes: Floats, predictions: Floats) -> Floats:

@@ -129,9 +129,7 @@ def with_temperatures(
     return tempered(tuned, filtered, smoothed) if filtered or smoothed else tuned
 
 
-def _of_several(
-    tuned: PipelineType, recordings: Sequence[Rows], best: str
-) -> tuple[float, float]:
+def _of_several(tuned: PipelineType, recordings: Sequence[Rows], best: str) -> tuple[float, float]:
     """Return the temperatures of filtered and of smoothed rows."""
     calls = [rec.observed(best) for rec in recordings]
     said = np.concatenate([rec.probs[own] for rec, own in zip(recordings, calls, strict=True)])
