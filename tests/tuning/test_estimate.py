@@ -1,4 +1,4 @@
-"""The fit of several sources: beside EM in plain loops, and what must not change or must be found."""
+"""The fit of several sources: EM in plain loops as an oracle, and what must be found."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_the_passes_are_sums_over_all_class_paths(seed: int) -> None:
 
 
 def em_in_plain_loops(recs: list[cf.Rows], every: dict[str, int]) -> tuple[Floats, Floats, Floats]:
-    """EM over each step of time, also those without a row; the slowest source anchors the classes."""
+    """EM over each step of time, those without a row too; slow sources anchor classes."""
     names, K, n = list(every), 3, len(recs)
     w = {s: every[s] / max(every.values()) for s in names}
     pi, A = np.full(K, 1 / K), 0.95 * np.eye(K) + 0.05 / K
@@ -224,7 +224,7 @@ def test_a_rare_class_keeps_its_meaning() -> None:
         recs.append(labelled(y, {"strong": (6, 0.93), "weak": (1, 0.6)}, seed))
         at = np.round(recs[-1].time / 5.0).astype(int)
         right.append(y[at])
-    rows, _, found = fit(recs, "strong")
+    _, _, found = fit(recs, "strong")
     true = np.concatenate(right)
     best = found.posterior.argmax(axis=1)
     assert (best == true).mean() > 0.93

@@ -26,7 +26,6 @@ from ..tuning import (
     WINDOW,
     LabelTuning,
     Prepared,
-    Tuned,
     best_half_life,
     choose,
     prepare,
@@ -56,16 +55,16 @@ def tuners(train: Sequence[Rows], reference: str) -> dict[str, Callable[[], Meth
             known[classes] = prepare(rows, reference, every=1)
         return known[classes]
 
-    def tuned_head(rows: Sequence[Rows], kind: Any, channel: bool | None) -> Tuned:
+    def tuned_head(rows: Sequence[Rows], kind: Any, channel: bool | None) -> Pipeline:
         enough = prepared(rows)
         return choose(enough, kind, channel) if enough else tune(rows, kind, reference, every=1)
 
     @cache
-    def tuned(kind: Any, channel: bool | None = None) -> Tuned:
+    def tuned(kind: Any, channel: bool | None = None) -> Pipeline:
         if heads.is_exclusive:
             return tuned_head(train, kind, channel)
 
-        def tune_head(rows: list[Rows]) -> Tuned:
+        def tune_head(rows: list[Rows]) -> Pipeline:
             return tuned_head(rows, kind, channel)
 
         return LabelTuning(train, reference, tune_head, every=1).pipe()

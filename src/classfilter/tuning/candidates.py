@@ -173,6 +173,7 @@ class Runner:
                 own = self._rows_of[source]
                 likelihood[own] = self._likelihood(source, ways.get(name), weight)
         powers = self._powers[candidate.rate]
+        assert self._kind is not None
         return _core.hmm_pass(model.prior, powers, self._kind, likelihood, False)
 
     def _likelihood(self, source: int, way: str | None, weight: float) -> Floats:

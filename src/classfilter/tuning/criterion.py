@@ -57,7 +57,8 @@ class Criterion(NamedTuple):
         scores: Floats = self.scores[rows]
         if self.of_rows:
             return np.asarray(np.log(np.maximum((filtered[rows] * scores).sum(axis=1), LEAST_FIT)))
-        return scores[np.arange(len(rows)), filtered[rows].argmax(axis=1)]
+        best: Floats = scores[np.arange(len(rows)), filtered[rows].argmax(axis=1)]
+        return best
 
     def sums(self, filtered: Floats) -> Floats:
         """Return the sum of scores and their number in each part, (parts, 2)."""

@@ -165,7 +165,7 @@ def estimate(rows: JoinedRows, line: Timeline, reference: int | None = None) -> 
         pairs = expected_transitions(line, A, before, after * said)
         pi = (n * gamma.mean(axis=0) + 1 / K) / (n + 1)
         A = shrunken_transitions(pairs, pi, n)
-        shrunken = [confusions(one, pi) for one in counts.reshape(S, K, K)]
+        shrunken = [confusions(one.astype(float), pi) for one in counts.reshape(S, K, K)]
         R = np.stack([matrix for matrix, _ in shrunken])
         agreed = np.array([right for _, right in shrunken])
     _, message, gamma = passes(line, pi, A, label_likelihoods(R, pi, weight)[cell])

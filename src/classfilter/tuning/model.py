@@ -192,9 +192,9 @@ def of_likelihoods(likelihoods: Floats, prior: Floats) -> Channel:
 def regression(probs: Floats, classes: Floats, shares: Floats) -> Floats:
     r"""Return likelihoods L (K, K) for which predictions w best tell the classes q, each (T, K).
 
-    It is the softmax regression :math:`q_k \propto \pi_k \exp \sum_j w_j \log L_{kj}`, which is what a
-    channel does, with pseudo-rows as for `confusions`. Each round maximises a bound whose curvature
-    is that of least squares.
+    It is the softmax regression :math:`q_k \propto \pi_k \exp \sum_j w_j \log L_{kj}`,
+    which is what a channel does, with pseudo-rows as for `confusions`. Each round maximises a bound
+    whose curvature is that of least squares.
     """
     K = len(shares)
     counts = np.eye(K)[probs.argmax(axis=1)].T @ classes
@@ -211,7 +211,8 @@ def regression(probs: Floats, classes: Floats, shares: Floats) -> Floats:
         p = shares * np.exp(x @ logs)
         p /= p.sum(axis=1, keepdims=True)
         logs += 2 * curvature @ ((weight * x).T @ (q - p))
-    return np.exp(logs - logs.max()).T
+    likelihoods: Floats = np.exp(logs - logs.max()).T
+    return likelihoods
 
 
 def shrunken_means(classes: Floats, predictions: Floats) -> Floats:

@@ -142,11 +142,9 @@ def sticky_candidates(runner: Runner, channel: bool | None = None) -> list[Candi
     for way in ways:
         for fast, heavy in weights:
             beta = tuple((name, heavy if slow[name] else fast) for name in rows.sources)
-            through = tuple(
-                (name, LABELS_WAY if name in rows.label_sources else way)
-                for name, weight in beta
-                if weight and (name in rows.label_sources or (way and name in soft))
-            )
+            ways_of = dict.fromkeys(soft, way) | dict.fromkeys(rows.label_sources, LABELS_WAY)
+            used = [(name, ways_of.get(name)) for name, weight in beta if weight]
+            through = tuple((name, one) for name, one in used if one is not None)
             for rate in RATES:
                 grid[Candidate("transitions", beta, None, through, rate)] = None
     return list(grid)

@@ -13,12 +13,12 @@ from typing import NamedTuple
 import numpy as np
 
 from ..inputs import Rows
-from ..pipeline import PipelineType, has_temperature, tempered
+from ..pipeline import Pipeline, has_temperature, tempered
 from ..support.types import Array, Floats, Ints
 
 OF_FILTERED, OF_SMOOTHED = 1.2, 1.7
-"""Temperatures of filtered and of smoothed rows, times the root of that by which filtered rows agree
-best with the best source. Chosen among 31 statistics on 20 real sets, each left out in turn."""
+"""Temperatures of filtered and of smoothed rows, times the root of that by which filtered rows
+agree best with the best source. Chosen among 31 statistics on 20 real sets, each left out in turn."""
 LABELS_FILTERED, LABELS_SMOOTHED = 1.3, 2.0
 """The same where the best source gives labels, which do not say how sure they are."""
 OWN_SHARE = 0.6
@@ -108,35 +108,35 @@ def find_temperature(
 
 
 def with_temperatures(
-    tuned: PipelineType, recordings: Sequence[Rows], observed: Floats, best: str | None
-) -> PipelineType:
+    tuned: Pipeline, recordings: Sequence[Rows], observed: Floats, best: str | None
+) -> Pipeline:
     """Return what was tuned with its temperatures, found without labels.
 
     Where several sources are joined, the `best` one says how far rows are to be heated. Where all
     count as one source, temperatures are at least 1, by the observed rows (T, K) of all recordings.
     """
-    smoother = tuned.smoother
+    smoother = tuned.smoothing
     filtered = smoothed = None
     if best is not None:
         filtered, smoothed = _of_several(tuned, recordings, best)
-        filtered = filtered if has_temperature(tuned._fresh) else None
-        smoothed = smoothed if has_temperature(smoother._fresh) else None
+        filtered = filtered if has_temperature(tuned.filter) else None
+        smoothed = smoothed if has_temperature(smoother.filter) else None
         return tempered(tuned, filtered, smoothed)
-    if has_temperature(tuned._fresh):
+    if has_temperature(tuned.filter):
         filtered = _of_one_source(recordings, observed, tuned.run)
-    if has_temperature(smoother._fresh):
+    if has_temperature(smoother.filter):
         smoothed = _of_one_source(recordings, observed, tuned.smooth)
     return tempered(tuned, filtered, smoothed) if filtered or smoothed else tuned
 
 
-def _of_several(tuned: PipelineType, recordings: Sequence[Rows], best: str) -> tuple[float, float]:
+def _of_several(tuned: Pipeline, recordings: Sequence[Rows], best: str) -> tuple[float, float]:
     """Return the temperatures of filtered and of smoothed rows."""
     calls = [rec.observed(best) for rec in recordings]
     said = np.concatenate([rec.probs[own] for rec, own in zip(recordings, calls, strict=True)])
     if (said.max(axis=1) == 1).all():
         return LABELS_FILTERED, LABELS_SMOOTHED
     # What runs may be a simple rule, which has no temperature: then that of what smooths.
-    run = tuned.run if has_temperature(tuned._fresh) else tuned.smoother.run
+    run = tuned.run if has_temperature(tuned.filter) else tuned.smoothing.run
     after = [run(rec)[own] for rec, own in zip(recordings, calls, strict=True)]
     some = slice(None, None, max(1, len(said) // MAX_ROWS))
     target = said[some] / said[some].sum(axis=1, keepdims=True)
