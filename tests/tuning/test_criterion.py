@@ -112,7 +112,8 @@ def test_scores_in_a_plain_loop(candidate: Candidate) -> None:
         filter_ = candidate.filter(MODEL, rec.classes)
         dt = [0.0, *(grid(d, rows.step) for d in np.diff(rec.time))]
         if candidate.family == "transitions":  # whole steps since the first row
-            dt = [0.0, *np.diff(np.round((rec.time - rec.time[0]) / line.tau) * line.tau)]
+            number = np.floor((rec.time - rec.time[0]) / line.tau + 0.5)
+            dt = [0.0, *np.diff(number * line.tau)]
         for t in range(len(rec)):
             P = filter_.update(rec.probs[t], dict(candidate.beta)[str(rec.source_names[t])], dt[t])
             total += np.log(target[row, P.argmax()] + 0.01)

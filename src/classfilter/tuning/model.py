@@ -29,9 +29,9 @@ MIN_AGREEMENT = 0.1
 MIN_RATE = 1e-6
 """Smallest rate, as a share of the highest: every class can be reached."""
 WAYS = ("posterior", "best", "later")
-"""What the channel of a source rests on: its mean prediction by the classes of all sources; what best
-predicts the classes of the best source alone, so that errors do not confirm themselves; its mean
-prediction by the next one of the best source, where calls of that are rarer than changes."""
+"""What the channel of a source rests on: its mean prediction by the classes of all sources; what
+predicts best the classes of the best source alone, so that errors do not confirm themselves; or its
+mean prediction by the next one of the best source, where calls are rarer than changes."""
 REGRESSION_ROUNDS = 40
 LABELS_WAY = "labels"
 

@@ -132,7 +132,7 @@ class Objective:
     def table(self) -> list[Trial]:
         """Return all candidates that were tried, the best first; some on some streams only."""
         trials = {trial.candidate: trial for o in self._samples.values() for trial in o.table()}
-        trials |= {c: Trial(c, self.mean(c), self.error(c)) for c in self._tried}
+        trials |= {c: Trial(c, *self.shown(c)) for c in self._tried}
         return sorted(trials.values(), key=lambda trial: -trial.score)
 
     def sample(self, max_rows: int) -> Objective:

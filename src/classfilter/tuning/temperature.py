@@ -18,7 +18,7 @@ from ..support.types import Array, Floats, Ints
 
 OF_FILTERED, OF_SMOOTHED = 1.2, 1.7
 """Temperatures of filtered and of smoothed rows, times the root of that by which filtered rows
-agree best with the best source. Chosen among 31 statistics on 20 real sets, each left out in turn."""
+agree best with the best source. Chosen among 31 statistics on 20 real sets, each left out once."""
 LABELS_FILTERED, LABELS_SMOOTHED = 1.3, 2.0
 """The same where the best source gives labels, which do not say how sure they are."""
 OWN_SHARE = 0.6

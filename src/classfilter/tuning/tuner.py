@@ -66,7 +66,7 @@ def tuned_as(
     """Return the pipeline of a candidate, with what is known of it."""
     channels: dict[str, Channel | None] = dict.fromkeys(dict(candidate.beta))
     channels |= candidate.channels(model)
-    plain = [name for name in label_sources if name not in channels]
+    plain = [name for name in label_sources if channels[name] is None]
     channels |= {name: for_labels(len(classes)) for name in plain}
     return Pipeline(
         candidate.filter(model, classes),
@@ -423,4 +423,7 @@ def _result(
     best = None if one else rows.reference
     tuned = with_temperatures(tuned, prepared.recordings, rows.observed, best)
     facts = rows, chosen, criterion, score, rivals, prepared.assumptions, prepared.assumed, one
-    return noted(tuned, text=explain(*facts, effect, limit, temperatures_in_words(tuned)))
+    safe = f"The safe rule: {found.why_safe}." if found.why_safe else ""
+    limit = " ".join(filter(None, [safe, limit]))
+    text = explain(*facts, effect, limit, temperatures_in_words(tuned))
+    return noted(tuned, text=text, why_safe=found.why_safe)
