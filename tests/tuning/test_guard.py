@@ -68,12 +68,12 @@ def test_no_weight_for_a_source_that_only_guesses() -> None:
     assert accuracy(tuned.run, recs) > accuracy(hold, recs) - 0.005
 
 
-@pytest.mark.parametrize("dwell", [20.0, 2000.0])
-def test_few_changes_get_the_last_prediction_and_the_text_says_why(dwell: float) -> None:
+@pytest.mark.parametrize("count", [3, 20])
+def test_few_changes_get_the_last_prediction_and_the_text_says_why(count: int) -> None:
     """In some draws of one stream, a filter lost 29 points to it."""
-    recs = streams(8, 0.6, 0.8, dwell, count=3)
+    recs = streams(8, 0.6, 0.8, 60.0, count=count)
     tuned = cf.tune(recs)
-    if dwell < 100:
+    if count == 20:
         assert isinstance(tuned.filter, cf.StickyFilter)
         assert tuned.tuning.why_safe == ""
         return

@@ -305,7 +305,10 @@ def within(
     judge = found.small if free.family == "dirichlet" else objective
     best = [c for c in (free, found.sticky) if c is not None and c.family not in RULES]
     scores = {trial.candidate: trial.score for trial in judge.table()}
-    scores |= {c: judge.mean(c) for c in (_faster(c, pace) for c in best for pace in PACES)}
+    more = [_faster(c, pace) for c in best for pace in PACES]
+    if kind == "auto":
+        more += [c for c in found.rivals.values() if c.family in RULES]
+    scores |= {c: judge.shown(c).gain for c in more}
     families = {c.family for c in (free, *best)}
     allowed = families | set(RULES if kind == "auto" else ())
     ranked = sorted(scores, key=lambda c: (c.family not in families, -scores[c]))
@@ -318,11 +321,11 @@ def within(
     has, text = limits.in_words(effect, seconds), f"It keeps to the limit, {limit}."
     if limits.excess(effect) > 1:
         text = f"The limit, {limit}, is exceeded: it has {has}."
-        more = ["more changes"] * (limits.changes is not None)
-        more += ["a longer delay"] * (limits.delay is not None)
+        allow = ["more changes"] * (limits.changes is not None)
+        allow += ["a longer delay"] * (limits.delay is not None)
         warnings.warn(
             f"nothing that was tried has {limit}; the closest, chosen, has {has}. Allow "
-            f"{' or '.join(more)}.",
+            f"{' or '.join(allow)}.",
             stacklevel=5,
         )
     rivals = {f"no limit, {limits.in_words(effects[free], seconds)}": free}

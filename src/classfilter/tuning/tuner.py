@@ -410,11 +410,15 @@ def _result(
     if chosen.family not in ("transitions", "stay", "dirichlet") and found.sticky is not None:
         smoother = _pipe(prepared, found.sticky)
     one = not prepared.several
+    tried = {
+        trial.candidate: trial for judge in (objective, found.small) for trial in judge.table()
+    }
+    table = sorted(tried.values(), key=lambda trial: -trial.score)
     tuned = _pipe(
         prepared,
         chosen,
         smoother=smoother,
-        table=tuple(objective.table()),
+        table=tuple(table),
         rivals=tuple(rivals),
         effect=effect,
         assumptions=prepared.assumptions,
