@@ -11,6 +11,7 @@ import pytest
 
 import classfilter as cf
 from classfilter.compare import Measure, Row
+from classfilter.tuning import TuningRecord
 
 HOSTILE = (
     "<script>alert(1)</script>",
@@ -66,11 +67,14 @@ def test_a_recording_without_rows() -> None:
     assert cells(empty) == [["class"], ["rest"], ["move"]]
 
 
-def tuned(explanation: str = "As it is.\nTwo lines.", names: Any = ("strong", "weak")) -> cf.Tuned:
+def tuned(
+    explanation: str = "As it is.\nTwo lines.", names: Any = ("strong", "weak")
+) -> cf.Pipeline:
     channel = {names[0]: None, names[1]: cf.Channel(np.eye(2) + 1)}
     beta = {names[0]: 1.0, names[1]: 0.125}
     f = cf.DirichletFilter(2)
-    return cf.Tuned(f, beta=beta, channel=channel, reference=names[0], explanation=explanation)
+    record = TuningRecord(names[0], explanation)
+    return cf.Pipeline(f, beta=beta, channel=channel, tuning=record)
 
 
 def test_tuned_settings_are_explained() -> None:

@@ -112,7 +112,7 @@ def birds() -> cf.Rows:
     return label_day(0, 100, labelled=False)
 
 
-def settings(content: str | bytes) -> cf.Pipeline | cf.Tuned:
+def settings(content: str | bytes) -> cf.Pipeline:
     return cf.load(file("walk.toml", content))
 
 

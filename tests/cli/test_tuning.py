@@ -55,7 +55,7 @@ def test_tune_writes_settings_for_the_other_commands(run: Run, kind: str) -> Non
     assert run("tune", "week.parquet", "-o", "walk.toml", *arguments) == (0, expected_text, "")
     _, explained, _ = run("tune", "week.parquet", "-o", "walk.toml", *arguments, "--explain")
     parts = expected_text.split("\n\n")
-    assert explained == "\n\n".join([*parts[:2], tuned.explanation, parts[2]])
+    assert explained == "\n\n".join([*parts[:2], tuned.tuning.explain(), parts[2]])
     read = cf.load("walk.toml")
     assert read.beta == tuned.beta
     assert read.channel == tuned.channel

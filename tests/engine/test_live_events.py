@@ -6,6 +6,7 @@ import json
 import math
 import tracemalloc
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -139,9 +140,10 @@ def test_a_current_event_is_there() -> None:
 def test_with_a_lag_the_current_event_is_that_of_the_rows_smoothed_so_far(seed: int) -> None:
     """A plain rule that gets the lagged rows themselves is at the same event."""
     live = random_lagged(seed)
-    pipe, lag = live.pipe.smoother, live.lag
+    smoother, lag = live.pipe.smoothing, live.lag
     assert lag is not None
-    core = pipe.rule.compiled(pipe.heads, pipe.filter().dtype)  # type: ignore[union-attr]
+    assert smoother.rule is not None
+    core = smoother.rule.compiled(smoother.heads, smoother.filter.dtype)
     tracker = live.tracker()
     seen: dict[Any, list[Row]] = {}
     for row in live.rows:
@@ -149,9 +151,8 @@ def test_with_a_lag_the_current_event_is_that_of_the_rows_smoothed_so_far(seed: 
         rows = seen.setdefault(row.stream, [])
         rows.append(row)
         _, time, source, probs = zip(*rows, strict=True)
-        smoothed = cf.Pipeline.of(pipe).smooth(
-            cf.rows(time=time, source=source, probs=list(probs), classes=CLASSES), lag=lag
-        )
+        given = cf.rows(time=time, source=source, probs=list(probs), classes=CLASSES)
+        smoothed = smoother.smooth(given, lag=lag)
         count = len(rows) - lag if len(rows) > lag + 1 else 0
         state = core.run(core.start(), np.array(time)[:count], smoothed[:count])[0]
         current, now = core.current(state), tracker.current(row.stream)
@@ -174,7 +175,7 @@ def test_what_each_row_confirms_and_leaves_open_is_what_each_label_has(seed: int
         tracker.update(*row)
         alone, confirmed = [], []
         for name, lane in zip(labels, lanes, strict=True):
-            s = np.asarray(row.probs[LABELS.index(name)], lane.pipe.filter().probs.dtype)
+            s = np.asarray(row.probs[LABELS.index(name)], lane.pipe.filter.probs.dtype)
             lane.update(*row[:3], np.stack([1 - s, s]))
             alone.append(lane.current(row.stream))
             confirmed += lane.pop_events()
@@ -273,7 +274,7 @@ def test_an_event_of_many_pieces_is_an_event(kind: str, f: Any, lag: int | None,
 
 
 def test_the_rule_of_a_pipe_is_used_only_if_asked_for() -> None:
-    pipe = cf.Pipeline(cf.DirichletFilter(CLASSES)).with_rule(cf.EventRule(1.0))
+    pipe = replace(cf.Pipeline(cf.DirichletFilter(CLASSES)), rule=cf.EventRule(1.0))
     assert cf.Tracker(pipe).pipe.rule is None
     assert cf.Tracker(pipe, events=True).pipe.rule == cf.EventRule(1.0)
     other = cf.Tracker(pipe, events=cf.EventRule(2.0))
@@ -293,7 +294,7 @@ def test_a_lag_that_does_not_fit_is_refused() -> None:
         cf.Tracker(sticky, events=rule, lag=1.5)  # type: ignore[arg-type]
     with rejected("events"):
         cf.Tracker(sticky, events=True, lag=2)
-    both = cf.Pipeline(sticky, rule=rule).with_rule(rule, smoothed=cf.EventRule(9.0))
+    both = cf.Pipeline(sticky, rule=rule, smoother=cf.Pipeline(sticky, rule=cf.EventRule(9.0)))
     assert cf.Tracker(both, events=True, lag=3).pipe.rule == cf.EventRule(9.0)
     assert cf.Tracker(both, events=True).pipe.rule == rule
 
@@ -307,7 +308,9 @@ def test_of_a_stream_that_is_not_there() -> None:
 
 def waiting(path: Path, lag: int | None) -> None:
     """Save a tracker with events to be fetched, of streams that are over and of others."""
-    pipe = cf.Pipeline(cf.DirichletFilter(CLASSES)).with_rule(cf.EventRule(0.5, min_duration=2.0))
+    pipe = replace(
+        cf.Pipeline(cf.DirichletFilter(CLASSES)), rule=cf.EventRule(0.5, min_duration=2.0)
+    )
     live = random_live(3)._replace(pipe=pipe, lag=lag)
     tracker = live.tracker()
     for row in live.rows:

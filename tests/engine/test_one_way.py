@@ -6,6 +6,7 @@ import io
 import json
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory, TemporaryFile
@@ -123,7 +124,7 @@ def sorted_events(events: Any) -> Events:
 
 
 def numbers(table: Any, case: Case) -> bytes:
-    dtype = case.live.pipe.filter().probs.dtype
+    dtype = case.live.pipe.filter.probs.dtype
     columns = [np.asarray(table[f"f_{name}"], np.float64) for name in case.names]
     return np.column_stack(columns).astype(dtype).tobytes()
 
@@ -188,7 +189,7 @@ def by_lines(case: Case, folder: Path) -> tuple[bytes, Events]:
     """Give the lines of each chunk to another process of ``stream --events``, with one state."""
     pipe, state, file = case.live.pipe, folder / "state", folder / "events"
     if pipe.rule is None:
-        pipe = pipe.with_rule(pipe.smoother.rule)
+        pipe = replace(pipe, rule=pipe.smoothing.rule)
     out: list[dict[str, Any]] = []
     lines = case.frame().with_columns(
         stream=pl.Series(case.column("stream")), time=pl.Series([float(t) for t in case.time])

@@ -86,7 +86,7 @@ def test_a_tracker_has_the_events_of_python(seed: int, limits: dict[str, Any]) -
     rng = np.random.default_rng(seed)
     live = random_live(seed)
     pipe = live.pipe
-    if isinstance(pipe.filter(), cf.EmaFilter):  # JavaScript has none
+    if isinstance(pipe.filter, cf.EmaFilter):  # JavaScript has none
         pipe = cf.Pipeline(cf.StickyFilter(CLASSES, half_life=2.0), beta=BETA, rule=pipe.rule)
     rows = [row._replace(stream=STREAMS[row.stream]) for row in live.rows]
     compare(pipe, limits, random_steps(rng, rows, "expire_after" in limits))
@@ -96,7 +96,7 @@ def test_a_tracker_has_the_events_of_python(seed: int, limits: dict[str, Any]) -
 def test_labels_at_once_have_the_events_of_python(seed: int, limits: dict[str, Any]) -> None:
     rng = np.random.default_rng(seed)
     pipe = label_event_cases.random_pipe(rng, label_event_cases.random_rule(rng))
-    if any(isinstance(pipe.head(name).filter(), cf.EmaFilter) for name in LABELS):
+    if any(isinstance(pipe.head(name).filter, cf.EmaFilter) for name in LABELS):
         f = cf.MultiLabelFilter(LABELS, cf.DirichletFilter(2, half_life=2.0))
         pipe = cf.Pipeline(f, beta=BETA, rule=pipe.rule)
     count = 40

@@ -40,7 +40,7 @@ def case(seed: int, labels: bool, lag: int | None) -> tuple[cf.Pipeline, list[Ro
     two, names, rule = cf.StickyFilter(2, half_life=4.0), live.pipe.classes, live.pipe.rule
     f = cf.MultiLabelFilter(names, two) if labels else cf.StickyFilter(names, half_life=4.0)
     smoother = cf.Pipeline(f, beta=live.pipe.beta, rule=rule)
-    return cf.Pipeline(live.pipe.filter(), beta=smoother.beta, smoother=smoother, rule=rule), rows
+    return cf.Pipeline(live.pipe.filter, beta=smoother.beta, smoother=smoother, rule=rule), rows
 
 
 def offline(pipe: cf.Pipeline, rows: list[Row], lag: int | None) -> Events:

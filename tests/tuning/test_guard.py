@@ -56,9 +56,9 @@ def hold(rec: cf.Rows) -> NDArray[np.float64]:
 def test_the_filter_where_it_helps() -> None:
     recs = streams(8, 0.6, 0.8, 60.0)
     tuned = cf.tune(recs)
-    assert isinstance(tuned.filter(), cf.StickyFilter)
+    assert isinstance(tuned.filter, cf.StickyFilter)
     assert accuracy(tuned.run, recs) > accuracy(hold, recs) + 0.05
-    rival = {rival.name: rival for rival in tuned.rivals}["Hold"]
+    rival = {rival.name: rival for rival in tuned.tuning.rivals}["Hold"]
     assert rival.gain > 2 * rival.error
 
 
@@ -129,8 +129,8 @@ def test_a_rule_is_returned_as_the_filter(monkeypatch: pytest.MonkeyPatch) -> No
 
     monkeypatch.setattr(sys.modules["classfilter.tuning.tuner"], "search_several", rule_wins)
     tuned = cf.tune(recs)
-    assert isinstance(tuned.filter(), cf.HoldFilter)
-    assert tuned.explanation.startswith(
+    assert isinstance(tuned.filter, cf.HoldFilter)
+    assert tuned.tuning.explain().startswith(
         "A simple rule, to hold the last prediction of 'strong', ch"
     )
     np.testing.assert_array_equal(tuned.run(recs[0]), hold(recs[0]))

@@ -55,7 +55,7 @@ def test_what_is_tuned_and_run_is_that_of_probabilities(kind: Any, band: float, 
     tuned, expected = (
         cf.tune(recs, kind, reference, event_duration="10min") for recs in (given, soft)
     )
-    assert tuned.candidate == expected.candidate
+    assert tuned.tuning.candidate == expected.tuning.candidate
     assert tuned.rule == expected.rule
     np.testing.assert_allclose(tuned.run(given[0]), expected.run(soft[0]), atol=1e-9)
     np.testing.assert_allclose(tuned.smooth(given[0]), expected.smooth(soft[0]), atol=1e-9)

@@ -11,7 +11,7 @@ import click
 
 from ..events import EventRule
 from ..inputs import TableFormat
-from ..pipeline import Pipeline
+from ..pipeline import Pipeline, under_rule
 from ..support.atomic import check_not_input
 from ..support.standard import require_open
 from .events import rule_for, rule_options
@@ -128,7 +128,7 @@ def stream(
         raise click.UsageError(f"{name} is given without --events; give both")
 
     def rule_of(pipe: Pipeline) -> EventRule:
-        return rule_for(pipe if lag is None else pipe.smoother, rule)
+        return rule_for(pipe if lag is None else pipe.smoothing, rule)
 
     if events is not None and not rule:  # there may be one in the file; else say so at once
         if settings.heads.shown:
@@ -140,7 +140,7 @@ def stream(
     def make_pipe(classes: tuple[str, ...]) -> Pipeline:
         check_classes(named, classes)
         pipe = settings.make_pipe(classes)
-        return pipe.with_rule(None if events is None else rule_of(pipe))
+        return under_rule(pipe, None if events is None else rule_of(pipe))
 
     try:
         served = serve(

@@ -107,7 +107,7 @@ def tune_command(
     It prints what was chosen and what it does. If IN has the reference at every time, say with
     --every how often it will be called.
     """
-    from ..tuning import summarise, tune
+    from ..tuning import record_of, tune
 
     file_suffix(out, (".toml",))
     check_out(out, table)
@@ -117,8 +117,8 @@ def tune_command(
     command = "filter" if tuned.rule is None else "events"
     config, source = shlex.quote(str(out)), shlex.quote(str(table.path))
     text = "\n\n".join([
-        summarise(tuned, Path(table.name).name),
-        *[tuned.explanation] * explain,
+        record_of(tuned).summary(tuned, Path(table.name).name),
+        *[record_of(tuned).explain()] * explain,
         f"Saved {out}. Next: classfilter {command} {source} --config {config} -o {command}.csv",
     ])  # fmt: skip
     click.echo(printable(text))  # at once, since the reader may be `head -n 1`
@@ -240,13 +240,13 @@ def make_pipe(
     """Return the pipeline of the options or, where none makes it, what `tune` finds on streams."""
     if not settings.tunes:
         return settings.make_pipe(classes)
-    from ..tuning import tune
+    from ..tuning import record_of, tune
 
     recordings = streams()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         tuned = tune(recordings, **settings.tuning)
-    if tuned.criterion == "nothing":
+    if record_of(tuned).criterion == "nothing":
         rows = sum(int(rec.observed(tuned.reference).sum()) for rec in recordings.values())
         raise ValueError(
             f"there is too little to find the settings of the filter on: {rows} predictions of "
@@ -259,9 +259,9 @@ def make_pipe(
 
 def tuned_note(pipe: Pipeline) -> str:
     """Return what to say of a pipeline that was tuned on the table itself."""
-    from ..tuning import filter_in_words
+    from ..tuning import filter_in_words, record_of
 
-    return f"classfilter: tuned without labels: {filter_in_words(pipe)}"
+    return f"classfilter: tuned without labels: {filter_in_words(pipe, record_of(pipe))}"
 
 
 def _settings(config: Path | None, form: TableFormat) -> tuple[Pipeline | None, TableFormat]:

@@ -74,7 +74,7 @@ def verify(df: Any, filter: Filter | Pipeline) -> Verdict:  # noqa: A002
     probs, dt = config.heads.for_filter(stack), rec.dt
     if "dt" in df.columns:
         dt = df["dt"].to_numpy().astype(np.float64)
-    python = config.in_order_of(rec.classes, config.filter().run(probs, beta, dt))
+    python = config.in_order_of(rec.classes, config.filter.run(probs, beta, dt))
     differs = device.view(np.uint32) != python.view(np.uint32)
     if not differs.any():
         return Verdict(len(rec))

@@ -149,7 +149,7 @@ class Golden(NamedTuple):
 
 def golden(config: Pipeline, rows: int = ROWS) -> Golden:
     """Return synthetic predictions and the results of the filter, which is in float32."""
-    f, names = config.filter(), config.sources
+    f, names = config.filter, config.sources
     rule: Any = None if config.policy is None else config.policy.copy()
     random = _random_numbers()
     sources, dt = [], np.zeros(rows, np.float32)

@@ -57,7 +57,7 @@ class Bank(Generic[FilterType]):
         if streams < 0:
             raise ValueError(f"streams is {streams}; it must not be negative")
         pipe = filter if isinstance(filter, Pipeline) else None
-        fresh: Any = filter.filter() if isinstance(filter, Pipeline) else filter.copy()
+        fresh: Any = filter.filter if isinstance(filter, Pipeline) else filter.copy()
         start = pack_state(fresh.state, getattr(fresh, "dtype", np.dtype(np.float64)))
         self.__setstate__((fresh, start, np.tile(start, (streams, 1)), pipe))
 

@@ -53,7 +53,7 @@ def events(
         rows that are taken as they are: the columns ``f_<class>`` of a table that was filtered
         before, or ``p_<class>``.
     filter : Filter, Pipeline, EventRule or ThresholdRule
-        What filters the rows, such as a `Tuned`; or a rule, where nothing is to be filtered.
+        What filters the rows; or a rule, where nothing is to be filtered.
     rule : EventRule or ThresholdRule, optional
         How events are decided; by default, the rule of the pipeline or, of smoothed rows, that of
         its `smoother`.

@@ -181,7 +181,7 @@ class Engine:
                 StreamRunner(pipe._fresh),
                 pack_state(pipe._fresh.state, pipe._dtype),
             )
-        held = None if smoother is None else LagStage(check_smoother(smoother.filter()), lag)
+        held = None if smoother is None else LagStage(check_smoother(smoother.filter), lag)
         rules = None if rule is None else RuleStage(rule, heads, dtype, settings is not None)
         self.stages = Stages(held, rules, heads, dtype)
         self._heads = heads
@@ -374,7 +374,7 @@ class Engine:
         """Return what the policy knows of a new stream."""
         assert self._policy is not None
         assert self._pipe is not None
-        return Calls(self._policy, self._pipe.filter().probs, self._heads)
+        return Calls(self._policy, self._pipe.filter.probs, self._heads)
 
     def take_one(
         self,

@@ -28,7 +28,7 @@ from ..inputs import (
     read_times,
     seconds,
 )
-from ..pipeline import DEFAULT_SOURCE, MAX_SOURCES, Channels, Pipeline
+from ..pipeline import DEFAULT_SOURCE, MAX_SOURCES, Channels, Pipeline, under_rule
 from ..policy import Policy
 from ..support.atomic import remove_drafts
 from ..support.types import Array, Confidence, Duration, Floats, Weights, is_number
@@ -141,7 +141,7 @@ class Tracker:
     Parameters
     ----------
     filter : Filter or Pipeline
-        The settings of all streams; a pipeline, such as a `Tuned`, brings weights, channels and its
+        The settings of all streams; a pipeline brings weights, channels and its
         policy.
     beta : mapping of str to float, or float, optional
         The weight of each source, or one for all; 1 by default.
@@ -198,7 +198,7 @@ class Tracker:
         lag: int | None = None,
     ) -> None:
         pipe = Pipeline.of(filter, beta=beta, channel=channel, policy=policy)
-        of_pipe = pipe.rule if lag is None else pipe.smoother.rule
+        of_pipe = pipe.rule if lag is None else pipe.smoothing.rule
         if events is True and of_pipe is None:
             remedy = 'give one: events=EventRule(change_cost="30s")'
             raise ArgumentError(
@@ -208,7 +208,7 @@ class Tracker:
             raise ArgumentError("lag", lag, "is {}, without events", remedy="give events=True")
         rule = of_pipe if events is True else events or None
         self._use(
-            pipe.with_rule(rule),
+            under_rule(pipe, rule),
             unit,
             lag,
             expire_after=expire_after,
@@ -220,7 +220,7 @@ class Tracker:
         self._pipe, self._heads, self._lag = pipe, pipe.heads, lag
         self._is_exclusive = pipe.heads.is_exclusive
         self._names = pipe._names
-        smoother = None if lag is None else pipe.smoother
+        smoother = None if lag is None else pipe.smoothing
         rule = pipe.rule if smoother is None else smoother.rule
         self._engine = Engine(
             pipe, smoother=smoother, lag=None if lag is None else checked_lag(lag),
@@ -228,14 +228,14 @@ class Tracker:
         )  # fmt: skip
         self._unit, self._spelling = TimeUnit(unit), Spelling()
         self._as_it_is = self._unit.as_it_is
-        self._reader: Filter = pipe.filter()
+        self._reader: Filter = pipe.filter
         self._table = self._engine.table
         self._slots, self._lock = self._table.slots, self._table.lock
         self._is_locked = self._lock._is_owned  # by this thread
         self._watches_times, self._drops = self._table.watches_times, self._table.drops
         self._counts = SourceCounts(pipe)
         self._known: dict[str, tuple[str, float, Any, int]] = {}
-        self._update_stream = update_stream_of(pipe.filter(), self._counts)
+        self._update_stream = update_stream_of(pipe.filter, self._counts)
         # One call into C takes a row and decides its events, unless more stages take it.
         self._whole = pipe.policy is None and lag is None
         rules = self._engine.stages.rule
@@ -348,7 +348,7 @@ class Tracker:
         _, beta, observation = pipe.observe(source, probs)
         smoothed = None
         if self._lag is not None:
-            seen = pipe.smoother.observe(source, given, confidence)
+            seen = pipe.smoothing.observe(source, given, confidence)
             smoothed = seen.probs, seen.beta
         before, dt = -1, 0.0
         if not begins:
@@ -671,7 +671,7 @@ class Tracker:
                 name: saved.meta[name] for name in ("expire_after", "max_streams", "max_jump")
             }
             lag = saved.meta.get("lag")
-            if lag is not None and saved.pipe.smoother.rule is None:
+            if lag is not None and saved.pipe.smoothing.rule is None:
                 raise ValueError("it has a lag, but no rule for events")
             tracker._use(saved.pipe, saved.meta.get("unit"), lag, **limits)
             tracker._take(saved)

@@ -218,7 +218,7 @@ class Cascade:
 
     Parameters
     ----------
-    filter : Filter or Tuned
+    filter : Filter or Pipeline
         Its settings are used, not its state.
     sources : mapping of str to callable
         Each takes an array of samples (n, ...) and returns K probabilities, in the filter's order
@@ -229,13 +229,13 @@ class Cascade:
         observed. The array is a copy: the source may change or keep it.
     policy : Policy, optional
         Chooses the source of each step; see `classfilter.policy`. A copy is used, from its start.
-        With a single source, or with a `Tuned` that has one, none is needed. Of several labels at
-        once, `Adaptive` sees the largest uncertainty and the largest disagreement of all labels.
+        With a single source, or with a `Pipeline` that has one, none is needed. Of several labels
+        at once, `Adaptive` sees the largest uncertainty and the largest disagreement of all labels.
     beta : mapping of str to float, or float, optional
-        The weight of each source, or one for all; by default those of the `Tuned`, or 1.
+        The weight of each source, or one for all; by default those of the `Pipeline`, or 1.
     channel : mapping of str to Channel or None, optional
         Corrects the outputs of a source before the filter takes them; None leaves them as they are.
-        By default those of the `Tuned`, or none.
+        By default those of the `Pipeline`, or none.
     window : mapping of str to int, optional
         How many of the newest samples a source gets; by default all. While there are fewer, as at
         the start of a stream, it is not called: the source with the longest window that is full is
@@ -310,7 +310,7 @@ class Cascade:
         self._cost = {name: _price(name, prices.get(name, 0.0)) for name in names}
         self._missing: Floats = np.full(len(pipe.classes), np.nan)
         self._missing.flags.writeable = False
-        self.filter, self.policy = pipe.filter(), policy.copy()
+        self.filter, self.policy = pipe.filter, policy.copy()
         """Copies that belong to the loop."""
         self._sight = Sight(policy, pipe.heads)
         self.reset()

@@ -165,7 +165,7 @@ class LineFilter:
         if not rows or not (end or len(rows) in (1, FIRST_ROWS)):
             return None
         names, times, numbers = zip(*rows, strict=True)
-        scale = TimeScale(self._form.unit, self._pipe.filter())
+        scale = TimeScale(self._form.unit, self._pipe.filter)
         scale.see(np.array(times), factorize(names).codes, all(numbers))
         finding = scale.finding()
         if end or finding is not None or len(rows) >= FIRST_ROWS:

@@ -9,6 +9,7 @@ import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -228,7 +229,7 @@ class LiveStreams:
 
 def _without_policy(pipe: Pipeline) -> Pipeline:
     """Return what lines need of a pipeline: they call no source; `extra` has their checksums."""
-    return pipe if pipe.policy is None else pipe._replaced(pipe._smoother, policy=None)
+    return replace(pipe, policy=None)
 
 
 def _ties(known: Any) -> tuple[int, ...]:

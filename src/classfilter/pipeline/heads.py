@@ -62,16 +62,17 @@ def of_head(given: Any, name: str) -> Any:
     return given[name] if isinstance(given, Mapping) else given
 
 
-def parts_of_head(parts: Mapping[str, Any], heads: Heads, h: int) -> dict[str, Any]:
-    """Return what there is of a head around its filter: weights, channels, policy and rule."""
-    name, beta, channel, rule = heads.names[h], parts["beta"], parts["channel"], parts["rule"]
+def parts_of_head(pipe: Any, h: int) -> dict[str, Any]:
+    """Return what a pipeline has of a head around its filter: weights, channels, policy, rule."""
+    heads, beta, rule = pipe.heads, pipe.beta, pipe.rule
+    name = heads.names[h]
     reported = rule is not None and not set(heads.columns[h]) <= set(rule.ignore)
     if isinstance(beta, dict):
         beta = {source: of_head(weight, name) for source, weight in beta.items()}
     return {
         "beta": beta,
-        "channel": {source: of_head(one, name) for source, one in channel.items()},
-        "policy": parts["policy"],
+        "channel": {source: of_head(one, name) for source, one in pipe.channel.items()},
+        "policy": pipe.policy,
         "rule": rule.head(heads, h) if reported else None,
     }
 

@@ -51,7 +51,7 @@ class StreamProcessor(StatefulProcessor):
         form = self._form
         self._handle = handle
         self._state = handle.getValueState("filter", "state binary")
-        self._update = update_stream_of(form.settings.filter())
+        self._update = update_stream_of(form.settings.filter)
         self._engine = self._new_engine()
         self._table = self._engine.table
         self._new_row = Row(*self._names)
@@ -254,7 +254,7 @@ class EventProcessor(StreamProcessor):
 
     def _new_engine(self) -> Engine:
         pipe, lag = self._form.settings, self._lag
-        smoother = None if lag is None else pipe.smoother
+        smoother = None if lag is None else pipe.smoothing
         rule = (smoother or pipe).rule
         return Engine(pipe, smoother=smoother, lag=lag, rule=rule, expire_after=self._expire_after)
 

@@ -162,7 +162,7 @@ def _check_types(df: DataFrame, form: FrameFormat) -> None:
 def result_schema(df: DataFrame, form: FrameFormat, status: bool) -> Any:
     """Return the columns of a DataFrame with those of the results."""
     types = import_optional("pyspark.sql.types", extra="spark")
-    single = form.settings.filter().probs.dtype == np.float32
+    single = form.settings.filter.probs.dtype == np.float32
     number = types.FloatType() if single else types.DoubleType()
     text = types.StringType()
     results, count = result_columns(df.columns, form.heads), len(form.classes)

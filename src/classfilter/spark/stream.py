@@ -14,7 +14,7 @@ from ..errors import ArgumentError
 from ..events import EventRule
 from ..filters import Filter, check_smoother
 from ..inputs import duration, positive_duration
-from ..pipeline import Channels, Pipeline
+from ..pipeline import Channels, Pipeline, under_rule
 from ..support.imports import import_optional
 from ..support.types import Bools, Duration, Floats, Weights
 from .rows import check_rows, seconds_if_any, with_columns
@@ -173,8 +173,8 @@ def event_stream(
         raise ArgumentError(argument, value, rule=f"live events need {wanted}")
     if lag is not None:
         lag = checked_lag(lag)
-        check_smoother(pipe.filter())
-    form = frame_format(df, pipe.with_rule(rule), columns, scores, unit, invalid)
+        check_smoother(pipe.filter)
+    form = frame_format(df, under_rule(pipe, rule), columns, scores, unit, invalid)
     live = live_rows(df, form, expire_after, delay, max_ahead, "event_frame")
     from .processor import EventProcessor  # needs PySpark
 

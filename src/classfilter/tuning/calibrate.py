@@ -9,7 +9,7 @@ import numpy as np
 
 from ..errors import ArgumentError
 from ..inputs import Rows
-from ..pipeline import Pipeline, PipelineType, has_temperature, tempered
+from ..pipeline import Pipeline, has_temperature, tempered
 from ..support.types import Floats
 from .folds import as_list
 from .rows import cut_streams
@@ -42,8 +42,8 @@ class Calibration(NamedTuple):
 
 
 def calibrate(
-    pipe: PipelineType, recordings: Any, every: int | None = None
-) -> tuple[PipelineType, Calibration, str]:
+    pipe: Pipeline, recordings: Any, every: int | None = None
+) -> tuple[Pipeline, Calibration, str]:
     """Return a pipeline with the temperatures that labels give, these, and what they are in words.
 
     With `every`, recordings are thinned to that rate of the reference; see `tune`.
@@ -51,9 +51,9 @@ def calibrate(
     recs = _labelled(recordings)
     if every is not None:
         recs = thin(recs, pipe.reference, every).recordings
-    for name, one in (("filter", pipe), ("smoother", pipe.smoother)):
-        if not has_temperature(one._fresh):
-            kind = type(one._fresh).__name__
+    for name, one in (("filter", pipe), ("smoother", pipe.smoothing)):
+        if not has_temperature(one.filter):
+            kind = type(one.filter).__name__
             rule = "its probabilities have no temperature"
             remedy = 'choose a filter that has one: tune(..., filter="sticky")'
             raise ArgumentError(name, kind, rule=rule, remedy=remedy)
@@ -105,13 +105,13 @@ def _warn(name: str, found: Temperature) -> None:
             f"no temperature of {name} rows is {side}: {found.value:.2g} is the limit. Label "
             "streams in which the class is sometimes wrong, and check that labels and classes "
             "belong together.",
-            stacklevel=4,
+            stacklevel=5,
         )
     elif not found.error <= UNCERTAIN * found.value:
         warnings.warn(
             f"the temperature of {name} rows is uncertain: {found.value:.2f} ± {found.error:.2f}. "
             "Label more streams.",
-            stacklevel=4,
+            stacklevel=5,
         )
 
 

@@ -203,7 +203,7 @@ def delays(
     outputs = means[source, truth].reshape(-1, len(rows.classes))
     codes = Factorized(source.ravel(), list(rows.sources))
     stack, weights = pipe.observe_rows(codes, outputs, np.zeros(len(outputs), bool))
-    filtered = pipe.filter().run(pipe.heads.for_filter(stack), beta=weights, dt=dt.ravel())
+    filtered = pipe.filter.run(pipe.heads.for_filter(stack), beta=weights, dt=dt.ravel())
     follows = filtered.argmax(axis=1).reshape(at.shape)[:, length:] == after
     steps = follows.argmax(axis=1)
     since = np.cumsum(dt[:, length + 1 :], axis=1)

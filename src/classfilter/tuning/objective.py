@@ -29,7 +29,7 @@ class Trial(NamedTuple):
     candidate : Candidate
         The settings.
     score : float
-        The value of the objective; see `Tuned.criterion`.
+        The value of the objective; see `TuningRecord.criterion`.
     error : float
         Standard error of the score.
     """

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..filters import StickyFilter
 from ..inputs import Rows
-from ..pipeline import PipelineType, has_temperature, tempered
+from ..pipeline import Pipeline, has_temperature, tempered
 from ..support.types import Array, Floats, Ints
 
 SMOOTHER = 1.4
@@ -108,22 +108,22 @@ def find_temperature(
 
 
 def with_temperatures(
-    tuned: PipelineType, recordings: Sequence[Rows], observed: Floats, one: bool
-) -> PipelineType:
+    tuned: Pipeline, recordings: Sequence[Rows], observed: Floats, one: bool
+) -> Pipeline:
     """Return what was tuned with its temperatures, found without labels.
 
     Where a reference judges the others, filtered rows have 1, and smoothed ones of a sticky filter
     have `SMOOTHER`. Where all count as `one` source, both are found, and are at least 1, by the
     observed rows (T, K) of all recordings.
     """
-    smoother = tuned.smoother
+    smoother = tuned.smoothing
     if not one:
-        sticky = isinstance(smoother._fresh, StickyFilter)
+        sticky = isinstance(smoother.filter, StickyFilter)
         return tempered(tuned, None, SMOOTHER) if sticky else tuned
     filtered = smoothed = None
-    if has_temperature(tuned._fresh):
+    if has_temperature(tuned.filter):
         filtered = _of_one_source(recordings, observed, tuned.run)
-    if has_temperature(smoother._fresh):
+    if has_temperature(smoother.filter):
         smoothed = _of_one_source(recordings, observed, tuned.smooth)
     return tempered(tuned, filtered, smoothed) if filtered or smoothed else tuned
 

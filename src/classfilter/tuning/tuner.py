@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any, Literal, NamedTuple
 
@@ -21,7 +22,7 @@ import numpy as np
 from ..engine import expected
 from ..errors import names_keywords
 from ..inputs import Rows, at_reliability
-from ..pipeline import Channel
+from ..pipeline import Channel, Pipeline
 from ..policy import Policy
 from ..support.types import Duration
 from .candidates import Candidate, Runner, rule
@@ -44,7 +45,7 @@ from .memory import estimate_memory
 from .model import MIN_AGREEMENT, EstimatedModel, agreement, estimate_model, mean_shares, tempered
 from .objective import Objective, Progress
 from .passes import Passes
-from .result import Tuned
+from .record import TuningRecord, noted
 from .rows import LABEL_RELIABILITY, JoinedRows, concatenate
 from .search import Found, Limits, search_one, search_several, within
 from .streams_needed import Rival
@@ -59,20 +60,19 @@ def tuned_as(
     reference: str,
     criterion: str,
     label_sources: Sequence[str] = (),
-    **more: Any,
-) -> Tuned:
+    smoother: Pipeline | None = None,
+    **facts: Any,
+) -> Pipeline:
     """Return the pipeline of a candidate, with what is known of it."""
     channels: dict[str, Channel | None] = dict.fromkeys(dict(candidate.beta))
     channels |= candidate.channels(model)
     channels |= {name: for_labels(channels.get(name), len(classes)) for name in label_sources}
-    return Tuned(
+    return Pipeline(
         candidate.filter(model, classes),
         beta=dict(candidate.beta),
         channel=channels,
-        reference=reference,
-        candidate=candidate,
-        criterion=criterion,
-        **more,
+        smoother=smoother,
+        tuning=TuningRecord(reference, candidate=candidate, criterion=criterion, **facts),
     )
 
 
@@ -89,7 +89,9 @@ def for_labels(channel: Channel | None, classes: int) -> Channel:
     return Channel(likelihoods, channel.prior * likelihoods.sum(axis=1))
 
 
-def untuned(recordings: Sequence[Rows], reference: str, every: int | None, limited: bool) -> Tuned:
+def untuned(
+    recordings: Sequence[Rows], reference: str, every: int | None, limited: bool
+) -> Pipeline:
     """Return the last prediction of the reference, or of the only source, with a warning.
 
     What smooths is nearly that, too: it has no memory of the only source, and among several that
@@ -119,8 +121,7 @@ def untuned(recordings: Sequence[Rows], reference: str, every: int | None, limit
         memory = step_of([rec.take(rec.of_source(reference)) for rec in called])
     classes = recordings[0].classes
     smoother = tuned_as(model, classes, Candidate("stay", alone, memory), reference, "nothing")
-    known: Any = {"explanation": why, "smoother": smoother}
-    return tuned_as(model, classes, held, reference, "nothing", **known)
+    return tuned_as(model, classes, held, reference, "nothing", smoother=smoother, text=why)
 
 
 Kind = Literal["auto", "dirichlet", "sticky"]
@@ -146,7 +147,7 @@ def tune(
     max_delay: float | str | timedelta | None = None,
     event_duration: Duration | Mapping[str, Duration] | None = None,
     progress: Progress | None = None,
-) -> Tuned:
+) -> Pipeline:
     """Choose a filter, the sources' weights and their channels, without labels.
 
     Parameters
@@ -192,18 +193,18 @@ def tune(
 
     Returns
     -------
-    Tuned
-        With fewer than 40 predictions of the reference, whatever `filter` is: its last
-        prediction, unfiltered, and a warning.
+    Pipeline
+        Its `tuning` says how it was found. With fewer than 40 predictions of the reference,
+        whatever `filter` is: its last prediction, unfiltered, and a warning.
 
     Examples
     --------
     >>> from classfilter import metrics, simulate
     >>> day = simulate("capture24", hours=8.0)
-    >>> tuned = tune(day.rows(), reference="strong")
-    >>> tuned.reference, tuned.criterion
+    >>> pipe = tune(day.rows(), reference="strong")
+    >>> pipe.reference, pipe.tuning.criterion
     ('strong', 'future predictions')
-    >>> round(metrics.accuracy(day.truth, tuned.run(day.rows())), 2) > 0.8
+    >>> round(metrics.accuracy(day.truth, pipe.run(day.rows())), 2) > 0.8
     True
     """
     several = as_list(rows)
@@ -229,7 +230,7 @@ def tune(
     how = rate, channel, labels, max_changes_per_hour, max_delay
     if not several[0].heads.is_exclusive:
 
-        def tune_lanes(lanes: list[Rows]) -> Tuned:
+        def tune_lanes(lanes: list[Rows]) -> Pipeline:
             return _tune_classes(lanes, filter, best, *how)
 
         by_label = LabelTuning(several, best, tune_lanes, every=rate, labels=labels)
@@ -249,7 +250,7 @@ def _tune_classes(
     max_changes_per_hour: float | None,
     max_delay: float | str | timedelta | None,
     progress: Progress | None = None,
-) -> Tuned:
+) -> Pipeline:
     """Return the pipeline of classes that exclude each other, without a rule for events."""
     limits = Limits.of(max_changes_per_hour, max_delay)
     prepared = prepare(several, best, every=rate, labels=labels)
@@ -295,7 +296,7 @@ def _tune_classes(
             "its rows out.",
             stacklevel=4,
         )
-    return result.expecting(usual)
+    return replace(result, expected=usual)
 
 
 class Prepared(NamedTuple):
@@ -373,7 +374,7 @@ def prepare(
     return Prepared(thinned.recordings, rows, objective, assumptions, *how)
 
 
-def choose(prepared: Prepared, kind: Kind, channel: bool | None = None) -> Tuned:
+def choose(prepared: Prepared, kind: Kind, channel: bool | None = None) -> Pipeline:
     """Return the best filter of a kind; what it does on the recordings is not measured."""
     return _result(prepared, _search(prepared, kind, channel))
 
@@ -394,7 +395,7 @@ def _search(
     return found or search_one(objective, kind)
 
 
-def _pipe(prepared: Prepared, candidate: Candidate, **more: Any) -> Tuned:
+def _pipe(prepared: Prepared, candidate: Candidate, **more: Any) -> Pipeline:
     """Return the pipeline of a candidate."""
     rows, objective = prepared.rows, prepared.objective
     parts = rows.classes, candidate, rows.reference, objective.criteria[0].name
@@ -403,7 +404,7 @@ def _pipe(prepared: Prepared, candidate: Candidate, **more: Any) -> Tuned:
 
 def _result(
     prepared: Prepared, found: Found, effect: Effect | None = None, limit: str = ""
-) -> Tuned:
+) -> Pipeline:
     rows, objective = prepared.rows, prepared.objective
     chosen, rivals = found.chosen, []
     for name, rival in found.rivals.items():
@@ -416,11 +417,17 @@ def _result(
     smoother = None
     if chosen.family not in ("transitions", "stay", "dirichlet") and found.sticky is not None:
         smoother = _pipe(prepared, found.sticky)
-    known: Any = {"table": objective.table(), "rivals": rivals, "effect": effect}
-    known |= {"assumptions": prepared.assumptions, "smoother": smoother}
-    known["calls"] = prepared.calls if prepared.several else None
     one = not prepared.several
-    tuned = _pipe(prepared, chosen, **known)
+    tuned = _pipe(
+        prepared,
+        chosen,
+        smoother=smoother,
+        table=tuple(objective.table()),
+        rivals=tuple(rivals),
+        effect=effect,
+        assumptions=prepared.assumptions,
+        expected_calls=None if one else prepared.calls,
+    )
     tuned = with_temperatures(tuned, prepared.recordings, rows.observed, one)
     facts = rows, chosen, criterion, score, rivals, prepared.assumptions, prepared.assumed, one
-    return tuned.having(explanation=explain(*facts, effect, limit, temperatures_in_words(tuned)))
+    return noted(tuned, text=explain(*facts, effect, limit, temperatures_in_words(tuned)))
