@@ -347,21 +347,22 @@ class Judge:
     ) -> None:
         """Add the events of a stream; what is predicted where there is no label is left out."""
         of_class, start, end = events
-        if self.labelled:
-            known = np.concatenate([[0], np.cumsum((truth >= 0).any(axis=1))])
+        certain = self.heads.certain(truth)
+        if not self.labelled:
+            total["events"] += len(of_class)
+            return
+        of_truth, begins, ends = decide(EventRule(), rec, certain)
+        for k, known in enumerate(np.isfinite(certain).T):
+            count = np.concatenate([[0], np.cumsum(known)])
             first, last = (np.searchsorted(rec.time, edge) for edge in (start, end))
-            kept = known[last] > known[first]
-            of_class, start, end = of_class[kept], start[kept], end[kept]
-            true = decide(EventRule(), rec, self.heads.certain(truth))
-            for k in np.unique(np.concatenate([of_class, true[0]])):
-                spans = Spans(start[of_class == k], end[of_class == k])
-                truly = Spans(true[1][true[0] == k], true[2][true[0] == k])
-                matched = by_iou(truly, spans, IOU)
-                f1.add(0, self.unit(i, truly.start), 2 * matched.found, 0 * truly.start + 1)
-                f1.add(0, self.unit(i, spans.start), 0 * spans.start, 0 * spans.start + 1)
-                total["found"] += int(matched.found.sum())
-            total["true"] += len(true[0])
-        total["events"] += len(of_class)
+            kept, true = (of_class == k) & (count[last] > count[first]), of_truth == k
+            spans, truly = Spans(start[kept], end[kept]), Spans(begins[true], ends[true])
+            found = by_iou(truly, spans, IOU).found
+            f1.add(0, self.unit(i, truly.start), 2 * found, 0 * truly.start + 1)
+            f1.add(0, self.unit(i, spans.start), 0 * spans.start, 0 * spans.start + 1)
+            total["found"] += int(found.sum())
+            total["true"] += len(found)
+            total["events"] += len(spans.start)
 
     def rates_of_truth(self) -> Row:
         """Return switches and events per hour by the labels."""
@@ -444,7 +445,7 @@ def arms(train: Sequence[Rows], reference: str) -> Iterator[Arm]:
         "Tuned": tune(train, "auto", reference, every=1),
     }
     if heads.is_exclusive:
-        gamma = getattr(pipes["Dirichlet"].filter(), "gamma", 0.5 ** (1 / (8 * step)))
+        gamma = getattr(pipes["Dirichlet"].filter, "gamma", 0.5 ** (1 / (8 * step)))
 
         def paper(classes: Any) -> filters.Filter:
             return filters.DirichletFilter(classes, gamma=gamma, estimate="mean")
