@@ -149,7 +149,7 @@ class Comparison:
         """Return the method that is best by a measure, of those that use no later rows."""
         known = {key for row in self.rows for key in row.differences}
         if measure not in known:
-            raise ArgumentError("measure", measure, rule=f"it must be one of {sorted(known)}")
+            raise ArgumentError("measure", measure, must=f"it must be one of {sorted(known)}")
         words = [(row.name, row.differences.get(measure)) for row in self.rows]
         return next((name for name, one in words if one and one.word == "best"), None)
 
@@ -652,28 +652,28 @@ def _named_policies(policies: Any, streams: Sequence[Rows]) -> dict[str, Policy]
     if not isinstance(policies, Mapping):
         named = {name_of(policy): policy for policy in policies}
     if not named or len(named) < len(policies):
-        rule, remedy = "each needs a name of its own", 'such as {"eager": Adaptive(1 / 6)}'
-        raise ArgumentError("policies", policies, rule=rule, remedy=remedy)
+        must, fix = "each needs a name of its own", 'such as {"eager": Adaptive(1 / 6)}'
+        raise ArgumentError("policies", policies, must=must, fix=fix)
     there = [np.unique(rec.time[rec.observed()], return_counts=True)[1] > 1 for rec in streams]
     share = float(np.concatenate(there).mean())
     if share < DENSE:
-        rule = f"only {share:.0%} of the times have rows of several sources to choose from"
-        remedy = "record all of them at each time"
-        raise ArgumentError("policies", list(named), rule=rule, remedy=remedy)
+        must = f"only {share:.0%} of the times have rows of several sources to choose from"
+        fix = "record all of them at each time"
+        raise ArgumentError("policies", list(named), must=must, fix=fix)
     return dict(named)
 
 
 def _prices(cost: Any, policies: Mapping[str, Policy], streams: Sequence[Rows]) -> dict[str, float]:
     """Return what a call of each source costs; nothing where no policy calls it."""
     if cost is not None and not policies:
-        raise ArgumentError("cost", cost, rule="it needs policies", remedy="give both")
+        raise ArgumentError("cost", cost, must="it needs policies", fix="give both")
     prices = {name: NAN if cost is None else 0.0 for rec in streams for name in rec.sources}
     for name, price in (cost or {}).items():
         if name not in prices:
             raise ArgumentError("cost", name, "names {}", f"the sources are {list(prices)}")
         if not is_number(price) or not 0 <= price < math.inf:
-            rule = "it must be 0 or more, and finite"
-            raise ArgumentError(f"cost[{name!r}]", price, rule=rule)
+            must = "it must be 0 or more, and finite"
+            raise ArgumentError(f"cost[{name!r}]", price, must=must)
         prices[name] = float(price)
     return prices if policies else {}
 
