@@ -670,7 +670,8 @@ def _prices(cost: Any, policies: Mapping[str, Policy], streams: Sequence[Rows]) 
     prices = {name: NAN if cost is None else 0.0 for rec in streams for name in rec.sources}
     for name, price in (cost or {}).items():
         if name not in prices:
-            raise ArgumentError("cost", name, "names {}", f"the sources are {list(prices)}")
+            must = f"the sources are {list(prices)}"
+            raise ArgumentError("cost", name, must=must, problem="names {}")
         if not is_number(price) or not 0 <= price < math.inf:
             must = "it must be 0 or more, and finite"
             raise ArgumentError(f"cost[{name!r}]", price, must=must)
@@ -682,12 +683,12 @@ def _checked(name: str, probs: Any, rec: Rows) -> Array:
     """Return what a method gave for a stream, if it is probabilities."""
     P, name = np.asarray(probs, np.float64), f"extra[{name!r}]"
     if P.shape != rec.probs.shape:
-        rule = f"a stream has {len(rec)} rows and {len(rec.classes)} classes"
-        raise ArgumentError(name, P.shape, "returned the shape {}", rule)
+        must = f"a stream has {len(rec)} rows and {len(rec.classes)} classes"
+        raise ArgumentError(name, P.shape, must=must, problem="returned the shape {}")
     bad = ~np.isfinite(P).all(axis=1)
     if bad.any():
-        problem = "returned the row {}"
-        raise RowError(name, P[bad][0], problem, "it must be finite", row=int(bad.argmax()))
+        row = int(bad.argmax())
+        raise RowError(name, P[row].tolist(), "give probabilities", row=row)
     return P
 
 
