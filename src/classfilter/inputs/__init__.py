@@ -13,7 +13,7 @@ Dataframes may be those of pandas, Polars or PyArrow, and need narwhals.
 """
 
 from ..support.imports import public
-from .classes import in_order, named_classes, results_like, table_label_indices
+from .classes import factorized_indices, in_order, named_classes, results_like, table_label_indices
 from .columns import (
     COLUMNS,
     Layout,
