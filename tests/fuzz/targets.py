@@ -53,9 +53,9 @@ def distributions(P: Any) -> None:
     assert (abs(P.sum(axis=-1) - 1) < 1e-4).all()
 
 
-def toml(data: bytes) -> None:
+def settings(data: bytes) -> None:
     """Settings are refused with a message, or saved and read again as they are."""
-    path = FOLDER / "settings.toml"
+    path = FOLDER / "settings.json"
     path.write_bytes(data)
     with suppress(ValueError):
         first = cf.load(path)
@@ -127,7 +127,7 @@ def _replace_part(of: Bytes, path: Path) -> None:
     name = of.choice(sorted(parts))
     shape = of.choice([parts[name].shape, (), (0,), (1,), (2,), (2, 4), (2, 3), (4, 2), (1, 1, 1)])
     kind = of.choice(["f8", "f4", "i8", "U9", "S9", "?", "c16", "M8[s]", "same"])
-    if kind == "same" and parts[name].dtype.kind == "U":  # text: JSON or TOML
+    if kind == "same" and parts[name].dtype.kind == "U":  # text: JSON
         parts[name] = np.array(of.data[of.at :].decode("latin-1"))
     elif kind in ("f8", "f4", "same"):
         numbers = np.array([of.number() for _ in range(int(np.prod(shape)))]).reshape(shape)
@@ -334,7 +334,7 @@ def event_lines(data: bytes) -> None:
 TARGETS: dict[str, Callable[[bytes], None]] = {
     target.__name__: target
     for target in (
-        *(toml, csv, ndjson, checkpoint, bank, tracker, api),
+        *(settings, csv, ndjson, checkpoint, bank, tracker, api),
         *(event_files, labels, event_lines),
     )
 }

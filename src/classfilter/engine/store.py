@@ -75,7 +75,7 @@ def write(path: str | PathLike[str], saved: Saved) -> None:
             version=VERSION,
             kind=saved.kind,
             digest=saved.pipe.digest,
-            settings=json.dumps(saved.pipe.settings_and_expected),
+            settings=json.dumps(saved.pipe.content),
             meta=json.dumps(saved.meta),
             streams=_packed(saved.names),
             **arrays,
