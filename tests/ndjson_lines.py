@@ -18,7 +18,6 @@ from typing import Any, NamedTuple
 
 import classfilter as cf
 from classfilter import Channel, DirichletFilter, EventRule, Pipeline
-from classfilter.cli.options import TYPED
 from classfilter.engine import store
 from classfilter.live import serve
 from streams import random_stream
@@ -83,7 +82,6 @@ def run(lines: bytes, state: str | None = None, **arguments: Any) -> tuple[list[
                 state=Path(state) if state else None,
                 every=1000.0,
                 events=Path(events) if events else None,
-                words=TYPED,
                 **arguments.get("more", {}),
             )
             print(json.dumps(served), file=messages)

@@ -135,6 +135,13 @@ def states(names: dict[str, Any]) -> list[str]:
     return known
 
 
+def test_the_command_line_has_words_of_its_own() -> None:
+    """No option is said as an argument of Python."""
+    of_python = re.compile(r'\w+=(["\[{]|True|None)|classfilter\.[a-z]')
+    typed = [case for case in CASES if case.call.startswith("$ ")]
+    assert not [case.line for case in typed if of_python.search(case.expected)]
+
+
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"line {case.line}")
 def test_message(case: Case, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """In a folder of its own, in which a call that fails changes nothing."""

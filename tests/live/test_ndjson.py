@@ -154,7 +154,7 @@ INVALID: list[tuple[Any, str]] = [
     (VALID | {"p_walk": 1e308, "p_sit": 1e308}, "'p_walk' is 1e+308; a probability must be finite"),
     (VALID | {"p_walk": 10**308, "p_sit": 0}, "'p_walk' is 1e+308; a probability must be finite"),
     (VALID | {"p_sit": None}, "'p_sit' is null, but others are not"),
-    (VALID | {"p_sit": 0.4}, "sum to 1.1; it must be within 0.05 of 1: if one class is"),
+    (VALID | {"p_sit": 0.4}, "sum to 1.1; it must be within 0.05 of 1: if exactly one class is"),
     (
         VALID | {"source": "odd"},
         "source is 'odd', which has no weight; beta names ['default', '7']",

@@ -17,7 +17,6 @@ from ..support.standard import require_open
 from .events import rule_for, rule_options
 from .options import (
     FILE,
-    TYPED,
     Settings,
     as_duration,
     check_classes,
@@ -152,7 +151,6 @@ def stream(
             columns=form.columns,
             scores=form.scores,
             unit=form.unit,
-            words=TYPED,
             **options,
         )
     except ValueError as error:

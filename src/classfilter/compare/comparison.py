@@ -145,8 +145,8 @@ class Comparison:
 
     def _label_table(self, kind: str) -> Any:
         if not self.labels:
-            rule = "the classes exclude each other"
-            raise ArgumentError("by_head", True, rule=rule, remedy="leave it out")
+            must = "the classes exclude each other"
+            raise ArgumentError("by_head", True, must=must, fix="leave it out")
         cells = [(row, label) for row in self.rows for label in self.labels]
         columns: dict[str, list[Any]] = {
             "method": [row.name for row, _ in cells],

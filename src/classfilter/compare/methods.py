@@ -78,14 +78,14 @@ def compare(
     True
     """
     if not isinstance(events, (bool, EventRule)):
-        raise ArgumentError("events", events, rule="it must be True, False or an EventRule")
+        raise ArgumentError("events", events, must="it must be True, False or an EventRule")
     several = as_list(rows)
     best = find_reference(several, reference)
     heads = several[0].heads
     if events and not heads.is_exclusive:
         why = "events of several labels at once are not compared"
-        remedy = "compare those of one label: compare(rows.head(label), events=True)"
-        raise ArgumentError("events", events, rule=why, remedy=remedy)
+        fix = "compare those of one label: compare(rows.head(label), events=True)"
+        raise ArgumentError("events", events, must=why, fix=fix)
     folds = two_folds(several, best)
     if folds is None:
         raise ValueError(

@@ -161,8 +161,8 @@ class Bank(Generic[FilterType]):
             if column.shape not in ((), (len(s),)) and not (
                 name == "beta" and column.shape == s.shape[:2]
             ):
-                rule = f"it must be a number, or one per row, ({len(s)},)"
-                raise ArgumentError(name, column.shape, "has shape {}", rule)
+                must = f"it must be a number, or one per row, ({len(s)},)"
+                raise ArgumentError(name, column.shape, problem="has shape {}", must=must)
         return s, weights, times, which
 
     def _check_batch(self, streams: int, s: Array, weights: Any, times: Any, which: Any) -> Array:
@@ -171,8 +171,8 @@ class Bank(Generic[FilterType]):
             return _core.check_batch(streams, self._single, s, weights, times, which)
         expected = streams if which is None else len(which)
         if len(s) != expected:
-            rule = f"it must have one per stream, {expected}"
-            raise ArgumentError("probs", len(s), "has {} rows", rule)
+            must = f"it must have one per stream, {expected}"
+            raise ArgumentError("probs", len(s), problem="has {} rows", must=must)
         if which is not None:
             _core.check_streams(which, streams)
         return np.empty((len(s), self._classes), s.dtype)

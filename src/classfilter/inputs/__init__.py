@@ -70,7 +70,7 @@ from .outputs import (
     softmax,
     truth_of_heads,
 )
-from .predicted import Rows, grouped, source_codes, usual_step
+from .predicted import SORT, Rows, grouped, source_codes, usual_step
 from .reader import as_rows, is_read, read_rows, rows, rows_of_table, rows_to_filter
 from .times import (
     PER_SECOND,
@@ -97,6 +97,7 @@ __all__ = [
     "REMEDY",
     "SCORES",
     "SEPARATORS",
+    "SORT",
     "SUFFIXES",
     "TEXT",
     "Heads",

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import ArgumentError, RowError
+from ..errors import ArgumentError, Fix, RowError
 from ..support.types import Array, Bools, Classes, Confidence, Floats, Ints
 from ..support.validation import Factorized, factorize
 from .classes import class_indices, in_order
@@ -131,8 +131,8 @@ def rows(
         if time is None or probs is None or classes is None:
             names = {"time": time, "probs": probs, "classes": classes}
             missing = next(name for name, value in names.items() if value is None)
-            remedy = "give a table, or the arrays time, probs and classes"
-            raise ArgumentError(missing, None, remedy=remedy)
+            fix = "give a table, or the arrays time, probs and classes"
+            raise ArgumentError(missing, None, fix=fix)
         return _of_arrays(
             time=time,
             stream=stream,
@@ -151,8 +151,10 @@ def rows(
     arrays |= {"confidence": confidence, "one_hot": one_hot}
     for name, value in arrays.items():
         if value is not None:
-            rule = "data is given too"
-            raise ArgumentError(name, type(value).__name__, "is a {}", rule, "give one of them")
+            must = "data is given too"
+            raise ArgumentError(
+                name, type(value).__name__, problem="is a {}", must=must, fix="give one of them"
+            )
     read: Any = {"columns": columns, "scores": scores, "unit": unit, "sort": sort}
     read["time_format"] = time_format
     if isinstance(data, Rows):
@@ -165,10 +167,14 @@ def rows(
         streams = data if isinstance(data, Mapping) else dict(enumerate(data))
         for key, part in streams.items():
             if part is None or isinstance(part, (int, float, list)):
-                rule = "each part is one stream: a dataframe, a path or Rows"
-                remedy = "name arrays: rows(time=..., probs=..., classes=...)"
+                must = "each part is one stream: a dataframe, a path or Rows"
+                fix = "name arrays: rows(time=..., probs=..., classes=...)"
                 raise ArgumentError(
-                    "data", part, f"has {repr(part)[:40]} as part {key!r}", rule, remedy
+                    "data",
+                    part,
+                    problem=f"has {repr(part)[:40]} as part {key!r}",
+                    must=must,
+                    fix=fix,
                 )
         parts = {name: rows(part, classes=classes, **read) for name, part in streams.items()}
         return join_streams(parts, named=isinstance(data, Mapping))
@@ -198,7 +204,7 @@ def is_read(data: Any) -> bool:
 def as_rows(data: Any) -> Rows:
     """Return data as Rows: it is read, if it is not yet."""
     if data is None:
-        raise ArgumentError("rows", None, remedy="give a dataframe, a path or Rows")
+        raise ArgumentError("rows", None, fix="give a dataframe, a path or Rows")
     return data if isinstance(data, Rows) else rows(data)
 
 
@@ -221,9 +227,9 @@ def rows_to_filter(data: Any, heads: Heads, filter: Any, results: bool = True) -
     read = as_rows(data)
     if read.heads.noun != heads.noun:
         problem = f"has {read.heads.noun} that {read.heads.relation}"
-        rule = f"the {heads.noun} of the filter {heads.relation}"
-        remedy = "" if heads.is_exclusive else 'read them with scores="independent"'
-        raise ArgumentError("rows", list(read.classes), problem, rule, remedy)
+        must = f"the {heads.noun} of the filter {heads.relation}"
+        fix = "" if heads.is_exclusive else ("read them with ", Fix("scores", "independent"))
+        raise ArgumentError("rows", list(read.classes), problem=problem, must=must, fix=fix)
     if results:
         if read.frame is None:
             read = replace(read, frame=as_frame(read.to_table()))
@@ -313,7 +319,9 @@ def _truth_of_heads(rows: Rows) -> Ints | None:
         return None
     if there != names:
         missing = [name for name in names if name not in there]
-        raise ArgumentError("the table", missing, f"has {there}, but not {{}}", remedy="add them")
+        raise ArgumentError(
+            "the table", missing, problem=f"has {there}, but not {{}}", fix="add them"
+        )
     columns: list[Array] = []
     for h, name in enumerate(names):
         if h in rows.heads.labels:
@@ -394,12 +402,12 @@ def _stream_codes(stream: ArrayLike | None, count: int) -> Factorized:
 def _check_one_hot(one_hot: ArrayLike, probs: Floats) -> Bools:
     marked = np.array(one_hot)
     if marked.dtype != bool or marked.shape != (len(probs),):
-        rule = f"it must say of each of {len(probs)} rows whether it is a class"
-        raise ArgumentError("one_hot", marked.tolist(), rule=rule, remedy="give True or False")
+        must = f"it must say of each of {len(probs)} rows whether it is a class"
+        raise ArgumentError("one_hot", marked.tolist(), must=must, fix="give True or False")
     soft = marked & ~(np.nan_to_num(probs).max(axis=1, initial=0.0) == 1)
     if soft.any():
         row = int(soft.argmax())
-        raise RowError("probs", probs[row].tolist(), rule="it must be one-hot, as marked", row=row)
+        raise RowError("probs", probs[row].tolist(), must="it must be one-hot, as marked", row=row)
     return marked
 
 
@@ -417,22 +425,24 @@ def join_streams(parts: Mapping[Any, Rows], named: bool = True) -> Rows:
     Where the parts are not `named`, they keep the names of their streams if these differ.
     """
     if not parts:
-        raise ArgumentError("data", [], "is empty", remedy="give one table or Rows per stream")
+        raise ArgumentError("data", [], problem="is empty", fix="give one table or Rows per stream")
     first = next(iter(parts.values()))
     for name, part in parts.items():
         if part.heads.noun != first.heads.noun:
             problem = f"has {part.heads.noun} that {part.heads.relation} in stream {name!r}, the "
             problem += f"first has {first.heads.noun} that {first.heads.relation}"
-            raise ArgumentError("data", name, problem, remedy="give rows of one kind")
+            raise ArgumentError("data", name, problem=problem, fix="give rows of one kind")
         if part.heads != first.heads:
             problem = f"has the classes {list(part.classes)} in stream {{}}, the first has "
             problem += str(list(first.classes))
-            remedy = "give the same classes, in the same order"
-            raise ArgumentError("data", name, problem, remedy=remedy)
+            fix = "give the same classes, in the same order"
+            raise ArgumentError("data", name, problem=problem, fix=fix)
     kinds_of_times = {part.time_kind.kind for part in parts.values() if len(part)}
     if "date" in kinds_of_times and len(kinds_of_times) > 1:
-        rule = "times must be either all numbers or all dates"
-        raise ArgumentError("data", sorted(kinds_of_times), "has times that are {}", rule)
+        must = "times must be either all numbers or all dates"
+        raise ArgumentError(
+            "data", sorted(kinds_of_times), problem="has times that are {}", must=must
+        )
     several = list(parts.values())
     before = np.cumsum([0, *(max(len(part.streams), 1) for part in several)])
     sources = tuple(dict.fromkeys(name for part in several for name in part.sources))
@@ -467,8 +477,10 @@ def _names_of_streams(parts: Mapping[Any, Rows], named: bool) -> tuple[Any, ...]
         return tuple(own)
     for name, part in parts.items():
         if len(part.streams) > 1:
-            rule = "the names of several tables must differ, or each must be one stream"
-            raise ArgumentError("data", name, f"has {len(part.streams)} streams in part {{}}", rule)
+            must = "the names of several tables must differ, or each must be one stream"
+            raise ArgumentError(
+                "data", name, problem=f"has {len(part.streams)} streams in part {{}}", must=must
+            )
     return tuple(parts)
 
 
@@ -477,5 +489,5 @@ def _require_read(data: Rows, **options: Any) -> Rows:
     for name, value in options.items():
         if value not in (None, False, "probabilities"):
             problem = "is {}, but the rows are read already"
-            raise ArgumentError(name, value, problem, remedy="give it where they are read")
+            raise ArgumentError(name, value, problem=problem, fix="give it where they are read")
     return data

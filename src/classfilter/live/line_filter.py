@@ -9,12 +9,11 @@ from dataclasses import replace
 from operator import itemgetter
 from pathlib import Path
 from reprlib import repr as short
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
-from ..errors import ArgumentError, Remedy
+from ..errors import ArgumentError
 from ..inputs import COLUMNS, TableFormat, TimeScale, check_named, per_second, softmax
 from ..pipeline import DEFAULT_SOURCE, Pipeline
 from ..support.validation import factorize
@@ -45,7 +44,7 @@ class LineFilter:
 
     Parameters
     ----------
-    make_chain, line_number, words
+    make_chain, line_number
         As in `serve`.
     form : TableFormat
         How lines are written.
@@ -65,10 +64,8 @@ class LineFilter:
         make_pipe: Callable[[tuple[str, ...]], Pipeline],
         form: TableFormat,
         line_number: str | None = None,
-        words: Mapping[Remedy, str] = MappingProxyType({}),
     ) -> None:
         self._make_pipe, self._form, self._number_key = make_pipe, form, line_number
-        self._words = words
         key = {name: form.columns.get(name, name) for name in COLUMNS}
         self._time, self._stream, self._source = key["time"], key["stream"], key["source"]
         self._label_keys = key["prediction"], key["confidence"]
@@ -143,7 +140,7 @@ class LineFilter:
             estimate = self._update(name, at, body, source, given, self._number_key is not None)
         except (ValueError, TypeError, ArithmeticError) as error:
             if self._form.scores == "probabilities" and self._is_exclusive:
-                check_probs(self._keys, scores, self._words)  # it names the key
+                check_probs(self._keys, scores)  # it names the key
             raise LineError(str(error)) from None
         if estimate is None:
             return None
@@ -298,7 +295,7 @@ class LineFilter:
 
     def _line_error(self, error: ArgumentError) -> LineError:
         """Return the error of a table as that of a line."""
-        return LineError(error.replaced(argument="it").text(words=self._words))
+        return LineError(error.replaced(argument="it").text(typed=True))
 
     def _too_few(self, count: int) -> str:
         """Return what is wrong with a line that has so many keys."""
@@ -326,7 +323,7 @@ class LineFilter:
         elif labelled:
             label_probs(row, self._label_keys, columns, self._form.scores)
         elif self._form.scores == "probabilities":
-            check_probs(keys, tuple(row[key] for key in keys), self._words)
+            check_probs(keys, tuple(row[key] for key in keys))
         else:
             scores = tuple(row[key] for key in keys)
             if check_scores(keys, scores):
@@ -395,7 +392,7 @@ def _for_pipe(form: TableFormat, pipe: Pipeline) -> TableFormat:
     """Return how lines are written: what the pipeline is for."""
     if pipe.heads.is_exclusive and not form.heads.is_exclusive:
         problem = "is {}, but the classes of the filter exclude each other"
-        raise ArgumentError("scores", "independent", problem, remedy="give a MultiLabelFilter")
+        raise ArgumentError("scores", "independent", problem=problem, fix="give a MultiLabelFilter")
     return replace(form, heads=pipe.heads if form.classes else pipe.heads.kind)
 
 

@@ -17,11 +17,10 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack, suppress
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, TextIO, cast
 
 from ..engine import Health, changed
-from ..errors import ArgumentError, Remedy
+from ..errors import ArgumentError
 from ..inputs import Heads, TableFormat
 from ..pipeline import Pipeline
 from ..support.atomic import check_folder, check_regular, real_path
@@ -118,7 +117,6 @@ def serve(
     line_number: str | None = None,
     events: Path | None = None,
     lag: int | None = None,
-    words: Mapping[Remedy, str] = MappingProxyType({}),
 ) -> Served:
     """Filter lines until the input ends, or SIGTERM or SIGINT comes.
 
@@ -159,8 +157,6 @@ def serve(
         Without `state`, all streams are over at the end, and their last events are confirmed.
     lag : int, optional
         As in `Tracker`: events are decided on rows smoothed with so many later lines of the stream.
-    words : mapping of Remedy to str
-        Remedies in other words.
 
     Raises
     ------
@@ -203,7 +199,7 @@ def serve(
         if state:
             stack.enter_context(locked(state))
         signals = stack.enter_context(Signals())
-        live = LineFilter(make_pipe, form, line_number, words)
+        live = LineFilter(make_pipe, form, line_number)
         live.open(state, every, limits)
         if live.streams is not None:
             print(f"{state}: {live.streams.summary()}", file=log, flush=True)
@@ -242,7 +238,7 @@ def serve(
                             live.streams.dates = live.dates
                         event_lines.write(live.streams)
                     if live.first_rows is not None:
-                        _say(live.notice(), words, log)
+                        _say(live.notice(), log)
                     watch.look(live.streams, number)
                 elif live.streams is not None:
                     skipped = _report_skipped(live.streams, skipped, number, state, log)
@@ -256,7 +252,7 @@ def serve(
             live.streams.tracker.drop(live.streams.tracker.streams)
             event_lines.write(live.streams)
         save()
-        _say(live.notice(end=True), words, log)
+        _say(live.notice(end=True), log)
         _report(live, state, log)
         watch.summarize()
     skipped = live.streams.skipped if live.streams else 0
@@ -298,10 +294,10 @@ def _report_skipped(
     return count
 
 
-def _say(notice: ArgumentError | None, words: Mapping[Remedy, str], log: TextIO) -> None:
+def _say(notice: ArgumentError | None, log: TextIO) -> None:
     """Say what seems to be wrong."""
     if notice is not None:
-        print(f"classfilter: {notice.text(words=words)}", file=log, flush=True)
+        print(f"classfilter: {notice.text(typed=True)}", file=log, flush=True)
 
 
 def _report(live: LineFilter, state: Path | None, log: TextIO) -> None:

@@ -68,7 +68,13 @@ def _indices(
         if cell is None or cell != cell:
             continue
         if cell not in known:
-            raise RowError(name, cell, "is {}", f"the classes are {list(names)}", remedy, row)
+            raise RowError(
+                name,
+                cell,
+                must=f"the classes are {list(names)}",
+                fix=remedy,
+                row=row,
+            )
         indices[row] = known[cell]
     return indices
 

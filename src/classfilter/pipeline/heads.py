@@ -41,9 +41,9 @@ def channels_of_heads(channel: Any, heads: Heads, source: str) -> Any:
         if one is not None and (not isinstance(one, Channel) or len(one.prior) != size):
             problem = f"has {{}} classes, but the filter has {size}"
             count = len(one.prior) if isinstance(one, Channel) else one
-            rule = "" if heads.is_exclusive else "a label has two classes, off and on"
-            remedy = "give a Channel of so many"
-            raise ArgumentError("channel", count, problem, rule, remedy, entry=source)
+            must = "" if heads.is_exclusive else "a label has two classes, off and on"
+            fix = "give a Channel of so many"
+            raise ArgumentError("channel", count, problem=problem, must=must, fix=fix, entry=source)
     if not by_head:
         return channel
     return None if all(one is None for one in of_heads) else dict(by_head)
@@ -53,7 +53,9 @@ def _of_each(what: str, given: Mapping[Any, Any], heads: Heads, source: Any) -> 
     named = {str(name): value for name, value in given.items()}
     if set(named) != set(heads.names):
         problem = f"names {{}}, but the labels are {list(heads.names)}"
-        raise ArgumentError(what, list(named), problem, remedy="name each label once", entry=source)
+        raise ArgumentError(
+            what, list(named), problem=problem, fix="name each label once", entry=source
+        )
     return named
 
 

@@ -108,16 +108,18 @@ def checked_sources(
 def checked_smoother(smoother: Any, pipe: Pipeline) -> Pipeline:
     """Return what smooths in place of a pipeline, if it fits."""
     if not isinstance(smoother, Pipeline):
-        remedy = "give a Pipeline, with the weights of its sources"
-        raise ArgumentError("smoother", smoother, rule=remedy)
+        fix = "give a Pipeline, with the weights of its sources"
+        raise ArgumentError("smoother", smoother, must=fix)
     smoother = smoother.smoothing
     names = [list(map(str, one.classes)) for one in (smoother, pipe)]
     if names[0] != names[1]:
-        problem, rule = "has the classes {}", f"those of the pipeline are {names[1]}"
-        raise ArgumentError("smoother", names[0], problem, rule, "give the same, in this order")
+        problem, must = "has the classes {}", f"those of the pipeline are {names[1]}"
+        raise ArgumentError(
+            "smoother", names[0], problem=problem, must=must, fix="give the same, in this order"
+        )
     if smoother.heads != pipe.heads:
-        rule = f"the {pipe.heads.noun} of the pipeline {pipe.heads.relation}: give one that does"
-        raise ArgumentError("smoother", smoother, rule=rule)
+        must = f"the {pipe.heads.noun} of the pipeline {pipe.heads.relation}: give one that does"
+        raise ArgumentError("smoother", smoother, must=must)
     try:
         check_smoother(smoother.filter)
     except TypeError as error:
@@ -126,7 +128,7 @@ def checked_smoother(smoother: Any, pipe: Pipeline) -> Pipeline:
         missing = [source for source in pipe.beta if source not in smoother.beta]
         if missing:
             problem = "has no weight of source {}"
-            raise ArgumentError("smoother", missing[0], problem, remedy="add it to its beta")
+            raise ArgumentError("smoother", missing[0], problem=problem, fix="add it to its beta")
     alone: Pipeline = replace(smoother, policy=None, expected=None, tuning=None)
     return alone
 
@@ -322,8 +324,8 @@ class Pipeline:
         if weight is not None:
             return name, weight
         if isinstance(self.beta, dict):
-            problem, rule = "is {}, which has no weight", f"beta names {list(self.beta)}"
-            raise RowError("source", name, problem, rule, "add it there")
+            problem, must = "is {}, which has no weight", f"beta names {list(self.beta)}"
+            raise RowError("source", name, problem=problem, must=must, fix="add it there")
         if len(self._weights) < MAX_SOURCES:
             self._weights[name] = self.beta
         return name, self.beta

@@ -110,8 +110,8 @@ def _column(given: Any, t: Floats, name: str, labels: int, i: int) -> Floats:
     """Return what a label has of (T, L), NaN where it is not known."""
     a = np.asarray(given)
     if a.shape != (len(t), labels):
-        rule = f"it must be ({len(t)}, {labels}), one row per time and one column per label"
-        raise ArgumentError(name, a.shape, "has shape {}", rule)
+        must = f"it must be ({len(t)}, {labels}), one row per time and one column per label"
+        raise ArgumentError(name, a.shape, problem="has shape {}", must=must)
     column = a[:, i].astype(np.float64)
     return np.where(column < 0, np.nan, column)
 
@@ -150,7 +150,7 @@ def reliability(
     from matplotlib.figure import Figure
 
     if not curves:
-        raise ArgumentError("curves", curves, rule="there is nothing to draw", remedy="give one")
+        raise ArgumentError("curves", curves, must="there is nothing to draw", fix="give one")
     below = None
     if ax is None:
         figure = Figure(figsize=(5.0, 6.4), dpi=200, layout="constrained")
@@ -308,7 +308,7 @@ def timeline(
     if not rows:
         raise ValueError("there is nothing to draw: give truth or methods")
     if scores not in ("probabilities", "independent"):
-        raise ArgumentError("scores", scores, rule='it must be "probabilities" or "independent"')
+        raise ArgumentError("scores", scores, must='it must be "probabilities" or "independent"')
     t, bars = _increasing_times(time), {}
     if scores == "independent" or (truth is not None and np.ndim(truth) == 2):
         axes, axis = (

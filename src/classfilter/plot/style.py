@@ -149,8 +149,8 @@ def zone_of_times(time: ArrayLike, zone: Zone) -> tzinfo | None:
     elif isinstance(zone, tzinfo):
         return zone
     if zone is not None:
-        rule = 'it must be a time zone such as "Europe/Berlin"'
-        raise ArgumentError("zone", zone, rule=rule)
+        must = 'it must be a time zone such as "Europe/Berlin"'
+        raise ArgumentError("zone", zone, must=must)
     column = np.asarray(time)
     if column.dtype.kind in "iuf" or not column.size:
         return None

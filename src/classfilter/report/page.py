@@ -343,15 +343,15 @@ def _check_heads(recs: Sequence[Rows], tuned: Pipeline | None) -> None:
     exclusive = heads.is_exclusive
     if not exclusive and len(heads.labels) < len(heads.names):
         problem = "has the heads {}, of which some have several classes"
-        remedy = "write a report on each head: report(rows.head(name), path)"
-        raise ArgumentError("rows", list(heads.names), problem, remedy=remedy)
+        fix = "write a report on each head: report(rows.head(name), path)"
+        raise ArgumentError("rows", list(heads.names), problem=problem, fix=fix)
     if tuned is not None and recs and tuned.heads.is_exclusive != exclusive:
-        rule = "the recordings have several labels at once, which need a MultiLabelFilter"
-        remedy = "read them without it, or give settings of a MultiLabelFilter"
+        must = "the recordings have several labels at once, which need a MultiLabelFilter"
+        fix = "read them without it, or give settings of a MultiLabelFilter"
         if exclusive:
-            rule = "the recordings have one class at a time, but the filter several labels at once"
-            remedy = 'read them with scores="independent"'
-        raise ArgumentError("tuned", type(tuned.filter).__name__, rule=rule, remedy=remedy)
+            must = "the recordings have one class at a time, but the filter several labels at once"
+            fix = 'read them with scores="independent"'
+        raise ArgumentError("tuned", type(tuned.filter).__name__, must=must, fix=fix)
 
 
 def _by_name(recordings: Any) -> NamedRecordings:

@@ -131,8 +131,8 @@ def filtered_frame_format(
     layout = table.layout(df.columns)
     if not layout.classes:
         problem = "has a column prediction only, which does not say what all classes are"
-        remedy = "give a filter before the rule, or columns p_<class>"
-        raise ArgumentError("the table", df.columns, problem, remedy=remedy)
+        fix = "give a filter before the rule, or columns p_<class>"
+        raise ArgumentError("the table", df.columns, problem=problem, fix=fix)
     form = FrameFormat(table, layout, None, invalid)
     _check_types(df, form)
     # Filtered rows at the same time stay in the order in which they were filtered.

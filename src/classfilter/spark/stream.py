@@ -170,7 +170,7 @@ def event_stream(
     if pipe is None or not isinstance(rule, EventRule):
         argument, value = ("filter", filter) if pipe is None else ("rule", rule)
         wanted = "a filter or a pipeline" if pipe is None else "an EventRule"
-        raise ArgumentError(argument, value, rule=f"live events need {wanted}")
+        raise ArgumentError(argument, value, must=f"live events need {wanted}")
     if lag is not None:
         lag = checked_lag(lag)
         check_smoother(pipe.filter)

@@ -114,8 +114,8 @@ def check_not_input(
         with suppress(OSError):  # opening the input will say why
             there = os.fstat(one) if isinstance(one, int) else Path(one).stat()
             if os.path.samestat(there, Path(out).stat()):
-                rule = "it is the input as well"
-                raise ArgumentError(argument, str(out), rule=rule, remedy="write to another file")
+                must = "it is the input as well"
+                raise ArgumentError(argument, str(out), must=must, fix="write to another file")
 
 
 def check_regular(path: Path) -> None:

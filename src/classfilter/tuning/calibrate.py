@@ -54,16 +54,16 @@ def calibrate(
     for name, one in (("filter", pipe), ("smoother", pipe.smoothing)):
         if not has_temperature(one.filter):
             kind = type(one.filter).__name__
-            rule = "its probabilities have no temperature"
-            remedy = 'choose a filter that has one: tune(..., filter="sticky")'
-            raise ArgumentError(name, kind, rule=rule, remedy=remedy)
+            must = "its probabilities have no temperature"
+            fix = 'choose a filter that has one: tune(..., filter="sticky")'
+            raise ArgumentError(name, kind, must=must, fix=fix)
     plain = tempered(pipe, 1.0, 1.0)
     known = [np.asarray(rec.label) >= 0 for rec in recs]
     rows = sum(int(one.sum()) for one in known)
     if rows < MIN_ROWS:
         problem = f"has {rows} labelled rows"
-        rule = f"a temperature needs {MIN_ROWS} or more, of several streams"
-        raise ArgumentError("recordings", len(recs), problem, rule, "label more")
+        must = f"a temperature needs {MIN_ROWS} or more, of several streams"
+        raise ArgumentError("recordings", len(recs), problem=problem, must=must, fix="label more")
     stream = np.repeat(np.arange(len(recs)), [int(one.sum()) for one in known])
     parts = stream if len(recs) >= MIN_STREAMS else cut_streams(stream)
     found = []
@@ -82,8 +82,8 @@ def _labelled(recordings: Any) -> list[Rows]:
     several = as_list(recordings)
     labelled = [r for r in several if r.label is not None and (r.label >= 0).any()]
     if not labelled:
-        remedy = "label a few minutes of several streams: rows(..., label=...)"
-        raise ArgumentError("rows", len(several), "have no labelled row", remedy=remedy)
+        fix = "label a few minutes of several streams: rows(..., label=...)"
+        raise ArgumentError("rows", len(several), problem="have no labelled row", fix=fix)
     return labelled
 
 

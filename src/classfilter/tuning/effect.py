@@ -84,7 +84,9 @@ def require_seconds(argument: str, value: object, in_seconds: bool, step: float)
     no_unit = argument != "max_changes_per_hour" and (plain or is_number(value))
     if not in_seconds and not no_unit:
         problem = f"is {{}}, but times {step:.3g} apart do not look like seconds"
-        raise ArgumentError(argument, value, problem, remedy="give times as dates or in seconds")
+        raise ArgumentError(
+            argument, value, problem=problem, fix="give times as dates or in seconds"
+        )
 
 
 def last_predictions(rec: Rows) -> Ints:

@@ -235,11 +235,11 @@ class Limits(NamedTuple):
         changes: Any = max_changes_per_hour
         number = is_number(changes)
         if changes is not None and not (number and 0 <= changes < math.inf):
-            rule = "it must be a number, 0 or more"
-            raise ArgumentError("max_changes_per_hour", changes, rule=rule)
+            must = "it must be a number, 0 or more"
+            raise ArgumentError("max_changes_per_hour", changes, must=must)
         delay = None if max_delay is None else duration("max_delay", max_delay)
         if delay is not None and not 0 <= delay < math.inf:
-            raise ArgumentError("max_delay", max_delay, rule="it must be 0 or more, and finite")
+            raise ArgumentError("max_delay", max_delay, must="it must be 0 or more, and finite")
         return cls(None if changes is None else float(changes), delay)
 
     def __bool__(self) -> bool:
