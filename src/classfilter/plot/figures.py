@@ -1,8 +1,4 @@
-"""Figures of class probabilities over time. Matplotlib is imported when a figure is drawn.
-
-Colours are Okabe and Ito's, which the colour-blind can distinguish; lines differ in their dashes
-and bands in their hatching too, for prints in grey. No legend covers data.
-"""
+"""Figures of rows, of what filters make of them, and of how reliable they are."""
 
 from __future__ import annotations
 
@@ -19,6 +15,7 @@ from ..metrics import Reliability
 from ..support.types import Floats, Ints
 from .style import (
     COLOURS,
+    LEGEND,
     LEGEND_LINE,
     LINES,
     NO_ZONE,
@@ -91,15 +88,21 @@ def _draw_lanes(
     axes.spines["left"].set_visible(False)
 
 
-def _area(axes: Axes, axis: TimeAxis, t: Floats, p: Floats, base: float, colour: str) -> None:
-    """Draw a probability as an area above a line; a row lasts until the next."""
+def _held(axis: TimeAxis, t: Floats, values: Floats) -> tuple[Floats, Floats]:
+    """Return places and values of rows that last until the next; NaN in a gap."""
     step = typical_step(t)
     gap = np.flatnonzero(np.diff(t) > 10 * step)
     x = axis.x(np.append(np.insert(t, gap + 1, t[gap] + step), t[-1] + step))
-    filled = np.insert(p, gap + 1, np.nan)
-    top = base - 2 * _HALF * np.append(filled, filled[-1])
+    held = np.insert(values, gap + 1, np.nan, axis=0)
+    return x, np.concatenate([held, held[-1:]])
+
+
+def _area(axes: Axes, axis: TimeAxis, t: Floats, p: Floats, base: float, colour: str) -> None:
+    """Draw a probability as an area above a line; a row lasts until the next."""
+    x, held = _held(axis, t, p)
+    top = base - 2 * _HALF * held
     axes.fill_between(x, base, top, step="post", color=colour, linewidth=0)
-    axes.plot(axis.x(np.array([t[0], t[-1] + step])), [base, base], color="0.8", linewidth=0.6)
+    axes.plot(x[[0, -1]], [base, base], color="0.8", linewidth=0.6)
 
 
 def _is_truth(given: Any) -> bool:
@@ -181,11 +184,8 @@ def reliability(
         below.set_ylim(0.1, 100)
         below.set_yticks([0.1, 1, 10, 100], ["0.1", "1", "10", "100"])
     handles, names = ax.get_legend_handles_labels()
-    ax.legend(handles, names, loc="lower left", bbox_to_anchor=(0.0, 1.01), frameon=False,
-              borderaxespad=0.0, handlelength=2.4)  # fmt: skip
-    found = ax.figure
-    assert isinstance(found, Figure)
-    return found
+    ax.legend(handles, names, **LEGEND)
+    return _figure_of(ax)
 
 
 reliability.__module__ = "classfilter.plot"
@@ -310,11 +310,9 @@ def timeline(
     if scores not in ("probabilities", "independent"):
         raise ArgumentError("scores", scores, must='it must be "probabilities" or "independent"')
     t, bars = _increasing_times(time), {}
+    axis = time_axis(t, zone_of_times(time, zone))
     if scores == "independent" or (truth is not None and np.ndim(truth) == 2):
-        axes, axis = (
-            _axes(ax, _lanes_height(rows, classes)),
-            time_axis(t, zone_of_times(time, zone)),
-        )
+        axes = _axes(ax, _lanes_height(rows, classes))
         _draw_lanes(axes, axis, t, rows, classes)
         return _finish(axes, axis, t, [], [], ax is None)
     for name, given in rows.items():
@@ -326,7 +324,7 @@ def timeline(
         if k.max() >= len(classes):
             raise ValueError(f"{name} has class {k.max()}, but classes has {len(classes)} names")
         bars[name] = row_bars(t, k)
-    axes, axis = _axes(ax, height=0.9 + 0.4 * len(rows)), time_axis(t, zone_of_times(time, zone))
+    axes = _axes(ax, height=0.9 + 0.4 * len(rows))
     for row, (start, end, k) in enumerate(bars.values()):
         spans = np.column_stack([axis.x(start), axis.x(end) - axis.x(start)])
         for c in np.unique(k[k >= 0]):
@@ -483,11 +481,8 @@ def _overview_of_labels(
 
 def _stacked(axes: Axes, axis: TimeAxis, t: Floats, p: Floats) -> None:
     """Draw the probabilities of the classes stacked; a row lasts until the next."""
-    step = typical_step(t)
-    gap = np.flatnonzero(np.diff(t) > 10 * step)
-    x = axis.x(np.append(np.insert(t, gap + 1, t[gap] + step), t[-1] + step))
-    filled = np.insert(p, gap + 1, np.nan, axis=0)
-    edges = np.cumsum(np.vstack([filled, filled[-1:]]), axis=1)
+    x, held = _held(axis, t, p)
+    edges = np.cumsum(held, axis=1)
     below = np.zeros(len(edges))
     for c, above in enumerate(edges.T):
         axes.fill_between(x, below, above, step="post", **band(c))
@@ -525,6 +520,15 @@ def _axes(ax: Axes | None, height: float) -> Axes:
     return Figure(figsize=(9.0, height), layout="constrained").subplots() if ax is None else ax
 
 
+def _figure_of(axes: Axes) -> Figure:
+    from matplotlib.figure import Figure
+
+    figure = axes.figure
+    while not isinstance(figure, Figure):  # a part of a figure
+        figure = figure.figure
+    return figure
+
+
 def _finish(
     axes: Axes,
     axis: TimeAxis,
@@ -537,15 +541,11 @@ def _finish(
 
     A figure of our own grows with its legend.
     """
-    from matplotlib.figure import Figure
-
     axes.set_xlim(*axis.x(np.array([t[0], t[-1] + typical_step(t)])))
     axis.draw(axes)
     axes.spines[["top", "right"]].set_visible(False)
     lines = legend_above(axes, handles, names) if handles else 1
-    figure = axes.figure
-    while not isinstance(figure, Figure):  # a part of a figure
-        figure = figure.figure
+    figure = _figure_of(axes)
     if own:
         figure.set_figheight(figure.get_figheight() + (lines - 1) * LEGEND_LINE)
     return figure
