@@ -37,10 +37,10 @@ def test_starts_and_events_are_known_when_a_tracker_tells_them(seed: int) -> Non
     key = lambda one: (str(one[0].stream), one[0].start)  # noqa: E731
     assert sorted(((one.event, one.end_known) for one in known), key=key) == sorted(wanted, key=key)
     for one in known:
-        at = starts.get((one.event.stream, one.event.label, one.event.start))
+        told = starts.get((one.event.stream, one.event.label, one.event.start))
         assert one.start_known <= one.end_known
-        assert at is None or one.start_known == at
+        assert told is None or one.start_known == told
         pieces = live.pipe.rule is not None and live.pipe.rule.max_duration is not None
-        assert at is not None or pieces
+        assert told is not None or pieces
     with pytest.raises(cf.ArgumentError, match="has none"):
         known_events(rows, replace(live.pipe, rule=None))
