@@ -91,7 +91,7 @@ def draw_paper(path: Path) -> None:
 
 
 def write_timeline(
-    path: Path, rec: cf.Rows, tuned: cf.Tuned, rows: tuple[str, str], events: dict[str, Any]
+    path: Path, rec: cf.Rows, tuned: cf.Pipeline, rows: tuple[str, str], events: dict[str, Any]
 ) -> None:
     """Draw the labels of a stream, its rows before and after the filter, and lanes of events."""
     before, after = rows

@@ -42,7 +42,7 @@ def accuracy(filtered: DataFrame) -> float:
     return float(row["accuracy"])
 
 
-def live(df: DataFrame, tuned: cf.Tuned, folder: Path) -> DataFrame:
+def live(df: DataFrame, tuned: cf.Pipeline, folder: Path) -> DataFrame:
     """Filter files as they come, to Parquet; return the results."""
     spark = df.sparkSession
     df.repartition(3).sortWithinPartitions("time").write.parquet(str(folder / "in"))

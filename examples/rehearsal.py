@@ -34,7 +34,7 @@ def recorded(samples: Floats, sources: Mapping[str, Source]) -> cf.Rows:
     return cf.rows(time=time, source=source, probs=run.probs, classes=CLASSES)
 
 
-def prepare(folder: Path, hours: float) -> cf.Tuned:
+def prepare(folder: Path, hours: float) -> cf.Pipeline:
     """Write weak.onnx, strong.onnx and wrist.toml, from so many hours of each person."""
     labelled = [person(seed, hours) for seed in LABELLED]
     for name in SECONDS:

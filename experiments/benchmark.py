@@ -64,7 +64,7 @@ def filtered(recs: Sequence[Rows], parts: Folds, reference: str) -> tuple[Probs,
         tuned = cf.tune([recs[i] for i in train], reference=reference)
         for i in test:
             live[i], smoothed[i] = tuned.run(recs[i]), tuned.smooth(recs[i])
-        chosen.append("safe" if tuned.candidate is None else tuned.candidate.family)
+        chosen.append("safe" if tuned.tuning.candidate is None else tuned.tuning.candidate.family)
     return live, smoothed, ", ".join(dict.fromkeys(chosen))
 
 
@@ -161,8 +161,8 @@ def event_line(name: str, recs: Sequence[Rows], two_fold: bool) -> list[str]:
         true += cf.label_events(others, gap)
         for i, (pipe, rule, smooth) in enumerate((
             (steady, runs, False), (plain, runs, False), (plain, runs, True),
-            (plain, plain.rule, False), (plain, plain.smoother.rule, True),
-            (timed, timed.rule, False), (timed, timed.smoother.rule, True),
+            (plain, plain.rule, False), (plain, plain.smoothing.rule, True),
+            (timed, timed.rule, False), (timed, timed.smoothing.rule, True),
         )):  # fmt: skip
             rule = replace(rule or runs, max_gap=gap)
             predicted.setdefault(i, []).extend(cf.events(others, pipe, rule, smooth=smooth))

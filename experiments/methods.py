@@ -20,7 +20,6 @@ from classfilter import (
     MeanFilter,
     RawFilter,
     Rows,
-    Tuned,
     metrics,
     policy,
     tune,
@@ -104,7 +103,7 @@ def best_half_life(train: Sequence[Rows], beta: Mapping[str, float]) -> float:
     return max((n * step for n in HALF_LIVES), key=accuracy)
 
 
-def adaptive(person: Stream, tuned: Tuned) -> Run:
+def adaptive(person: Stream, tuned: cf.Pipeline) -> Run:
     """Let the adaptive policy choose which model to call, and run the tuned filter."""
     sources = {"weak": lambda at: person.weak[at[0]], "strong": lambda at: person.strong[at[0]]}
     cascade = Cascade(tuned, sources, policy=policy.Adaptive(budget=1 / EVERY))

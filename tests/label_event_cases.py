@@ -157,5 +157,5 @@ def random_lagged_labels(seed: int, rows: int = 35, **limits: Any) -> Live:
         channel=channel if rng.random() < 0.5 else None,
         rule=random_rule(rng),
     )
-    pipe = cf.Pipeline(live.pipe.filter(), beta=BETA, smoother=smoother)
+    pipe = cf.Pipeline(live.pipe.filter, beta=BETA, smoother=smoother)
     return live._replace(pipe=pipe, lag=int(rng.choice([1, 2, 5, 30])))

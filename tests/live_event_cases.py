@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -41,7 +42,7 @@ class Live(NamedTuple):
     @property
     def labels(self) -> bool:
         """Whether several labels are there at once."""
-        return isinstance(self.pipe.filter(), cf.MultiLabelFilter)
+        return isinstance(self.pipe.filter, cf.MultiLabelFilter)
 
     def tracker(self) -> cf.Tracker:
         return cf.Tracker(self.pipe, events=True, lag=self.lag, **self.limits)
@@ -89,7 +90,7 @@ def random_live(seed: int, rows: int = 120, **limits: Any) -> Live:
     rng = np.random.default_rng(seed)
     make = FILTERS[list(FILTERS)[rng.integers(len(FILTERS))]]
     policy = POLICY if rng.random() < 0.25 else None
-    pipe = cf.Pipeline(make(), beta=BETA, policy=policy).with_rule(random_rule(rng))
+    pipe = replace(cf.Pipeline(make(), beta=BETA, policy=policy), rule=random_rule(rng))
     times = np.cumsum(rng.choice([0.0, 0.25, 0.5, 0.5, 1.0, 1.0, 3.0, 5.0], rows)) - 4.0
     of = rng.integers(len(NAMES), size=rows)
     truth = np.array([np.cumsum(rng.random(rows) < 0.1) + i for i in range(len(NAMES))])
@@ -123,7 +124,7 @@ def random_lagged(seed: int, rows: int = 60, **limits: Any) -> Live:
     beta = {"weak": 0.4, "strong": 0.9}
     smoother = cf.Pipeline(make(), beta=beta, channel=channel, rule=random_rule(rng))
     policy = POLICY if rng.random() < 0.25 else None
-    pipe = cf.Pipeline(live.pipe.filter(), beta=BETA, policy=policy, smoother=smoother)
+    pipe = cf.Pipeline(live.pipe.filter, beta=BETA, policy=policy, smoother=smoother)
     given = live.rows
     if rng.random() < 0.25:  # classes alone: how much they count depends on the channel
         given = [row._replace(probs=label_of(row)) for row in given]

@@ -46,7 +46,7 @@ def test_a_settings_file_may_have_text_and_is_saved_with_a_number(tmp_path: Path
         '[policy]\nkind = "periodic"\nseconds = "2m"\n'
     )
     pipe = cf.load(path)
-    assert pipe.filter().gamma == 0.5 ** (1 / 90)
+    assert pipe.filter.gamma == 0.5 ** (1 / 90)
     assert pipe.policy is not None
     assert pipe.settings["policy"]["seconds"] == 120.0
     pipe.save(path)

@@ -15,12 +15,12 @@ import pytest
 
 import classfilter as cf
 import ndjson_lines
-from classfilter.errors import Remedy
+from classfilter.errors import Fix, advice_text
 from conftest import Run
 from ndjson_lines import as_line
 
 NAN, INF = math.nan, math.inf
-FIELDS = ("argument", "value", "problem", "rule", "remedy", "row", "entry", "hints", "line")
+FIELDS = ("argument", "value", "must", "fix", "row", "problem", "entry", "hints", "line", "file")
 
 
 def raised(call: Callable[[], Any]) -> cf.ArgumentError:
@@ -41,21 +41,21 @@ def test_a_sum_far_from_one_has_two_remedies(run: Run) -> None:
     """One class at a time, and the row needs normalising; or several, and the scores are free."""
     row = {"time": 0.0, "p_robin": 0.9, "p_wren": 0.8}
     text = str(raised(lambda: cf.StickyFilter(2).update([0.9, 0.8])))
-    assert "one class is true at a time, normalise it (logits need classfilter.softmax" in text
+    assert "one class is true at a time, normalise the row (logits need classfilter.softmax" in text
     assert f"{SEVERAL} the scores are independent: give a MultiLabelFilter, and scores=" in text
     f = cf.StickyFilter(["robin", "wren"])
     assert text.partition("; ")[2] in str(raised(lambda: cf.filter_table(pl.DataFrame(row), f)))
     pl.DataFrame(row).write_csv("birds.csv")
     table = run("filter", "birds.csv", "-o", "out.csv")[2]
     for told in (table, run("stream", "--gamma", "0.9", stdin=as_line(row))[2]):
-        assert "one class is true at a time, normalise it (logits need --scores logits" in told
-        assert f"{SEVERAL} give --scores independent" in told
+        assert "one class is true at a time, normalise the row (logits need --scores logits" in told
+        assert f"{SEVERAL} the scores are independent: give --scores independent" in told
 
 
 def test_a_single_column_may_be_a_score_by_itself(run: Run) -> None:
     row = {"time": 0.0, "p_speech": 0.9}
     error = raised(lambda: cf.rows(pl.DataFrame(row)).by_stream())
-    assert error.hints == (Remedy.ONE_SCORE,)
+    assert error.hints == (("if it is one score by itself, give ", Fix("scores", "independent")),)
     assert str(error).endswith('one score by itself, give scores="independent"')
     pl.DataFrame(row).write_csv("speech.csv")
     told = run("filter", "speech.csv", "-o", "out.csv")[2]
@@ -67,12 +67,12 @@ def test_a_single_column_may_be_a_score_by_itself(run: Run) -> None:
 
 TABLE = {"time": [0.0, 5.0, 9.0], "p_a": [0.5, 0.4, 0.3], "p_b": [0.5, 0.6, 0.7]}
 CELLS: list[tuple[dict[str, Any], tuple[Any, ...]]] = [
-    ({"p_b": [0.5, -0.6, 0.7]}, ("probs", 1, "b", -0.6, Remedy.IF_LOGITS)),
-    ({"p_b": [0.5, 0.6, 0.1]}, ("probs", 2, None, 0.4, Remedy.NORMALISE)),
+    ({"p_b": [0.5, -0.6, 0.7]}, ("probs", 1, "b", -0.6, "if these are logits")),
+    ({"p_b": [0.5, 0.6, 0.1]}, ("probs", 2, None, 0.4, "if exactly one class")),
     ({"p_b": ["x", "0.6", "0.7"]}, ("column p_b", 0, None, "x", "")),
     ({"time": [0.0, INF, 9.0]}, ("time", 1, None, INF, "leave the row out")),
     ({"time": ["a", "b", "c"]}, ("time", 0, None, "a", "give a number, a datetime")),
-    ({"time": [0.0, 5.0, 4.0]}, ("time", 2, None, 4.0, Remedy.SORT)),
+    ({"time": [0.0, 5.0, 4.0]}, ("time", 2, None, 4.0, "put the rows in order")),
     ({"time": [-1e308, 0.0, 1e308]}, ("time", 1, None, 0.0, "leave the row out")),
     ({"stream": ["x", None, "x"]}, ("stream", 1, None, None, "fill it in")),
     ({"source": ["s", "s", None]}, ("source", 2, None, None, "fill it in")),
@@ -88,7 +88,7 @@ def test_tables_and_files(change: Any, expected: Any, tmp_path: Path) -> None:
     assert type(error) is cf.RowError
     found = (error.argument, error.row, error.entry, error.value)
     assert found == expected[:4]
-    assert error.remedy.startswith(expected[4])
+    assert advice_text(error.fix).startswith(expected[4])
     assert error.line is None
     path = tmp_path / "in.ndjson"
     if all(value != INF for value in df["time"]):  # which JSON cannot write
@@ -110,15 +110,11 @@ def test_errors_pickle(again: Callable[[Any], Any]) -> None:
         twin = again(error)
         assert type(twin) is type(error)
         assert (str(twin), fields(twin)) == (str(error), fields(error))
-        # The command line looks remedies up by what they are.
-        for ours, theirs in zip(
-            (error.remedy, *error.hints), (twin.remedy, *twin.hints), strict=True
-        ):
-            assert type(ours) is not Remedy or ours is theirs
+        assert twin.text(typed=True) == error.text(typed=True)
 
 
 def test_names_in_braces_stay_as_they_are() -> None:
-    error = cf.RowError("probs", 3, "has {} of '{}'", "it has '{}'", row=1, entry="{}")
+    error = cf.RowError("probs", 3, problem="has {} of '{}'", must="it has '{}'", row=1, entry="{}")
     assert str(error) == "probs in row 1, class '{}', has 3 of '{}'; it has '{}'"
 
 

@@ -112,7 +112,7 @@ def birds() -> cf.Rows:
     return label_day(0, 100, labelled=False)
 
 
-def settings(content: str | bytes) -> cf.Pipeline | cf.Tuned:
+def settings(content: str | bytes) -> cf.Pipeline:
     return cf.load(file("walk.toml", content))
 
 
@@ -131,6 +131,13 @@ def states(names: dict[str, Any]) -> list[str]:
         if isinstance(value, cf.Bank):
             known += [repr(value.filter(n).state) for n in range(len(value))]
     return known
+
+
+def test_the_command_line_has_words_of_its_own() -> None:
+    """No option is said as an argument of Python."""
+    of_python = re.compile(r'\w+=(["\[{]|True|None)|classfilter\.[a-z]')
+    typed = [case for case in CASES if case.call.startswith("$ ")]
+    assert not [case.line for case in typed if of_python.search(case.expected)]
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"line {case.line}")

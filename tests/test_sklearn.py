@@ -102,8 +102,8 @@ def test_the_filter_is_tuned_on_streams_that_its_model_has_not_seen(labels: bool
     data = Data().shuffled()
     model = FilteredClassifier(LogisticRegression(), labels=labels, cv=cv)
     model.fit(data.X, data.y, groups=data.groups, times=data.times)
-    assert isinstance(model.filter_, cf.Tuned)
-    assert model.filter_.criterion == ("labels" if labels else "future predictions")
+    assert isinstance(model.filter_, cf.Pipeline)
+    assert model.filter_.tuning.criterion == ("labels" if labels else "future predictions")
     names = list(dict.fromkeys(data.groups.tolist()))
     order = np.concatenate(
         [
@@ -124,9 +124,9 @@ def test_the_filter_is_tuned_on_streams_that_its_model_has_not_seen(labels: bool
         columns: Any = {"time": data.times[rows], "source": "estimator", "probs": probs[rows]}
         recs.append(cf.rows(**columns, classes=classes, label=data.y[rows].tolist()))
     expected = cf.tune(recs, labels=labels)
-    assert model.filter_.candidate == expected.candidate
-    assert model.filter_.explanation == expected.explanation
-    assert repr(model.filter_.filter()) == repr(expected.filter())
+    assert model.filter_.tuning.candidate == expected.tuning.candidate
+    assert model.filter_.tuning.explain() == expected.tuning.explain()
+    assert repr(model.filter_.filter) == repr(expected.filter)
     alone = LogisticRegression().fit(data.X, data.y).predict_proba(data.X)
     for name in names:
         rows = order[data.groups[order] == name]
@@ -148,8 +148,8 @@ def test_a_single_stream_is_cut_into_folds_in_time() -> None:
     probs = out_of_fold(data, StratifiedKFold(5).split(data.X, data.y))
     rec = cf.rows(time=data.times, source="estimator", probs=probs, classes=["rest", "run", "walk"])
     expected = cf.tune(rec, "sticky")
-    assert model.filter_.candidate == expected.candidate
-    assert model.filter_.explanation == expected.explanation
+    assert model.filter_.tuning.candidate == expected.tuning.candidate
+    assert model.filter_.tuning.explain() == expected.tuning.explain()
 
 
 def test_folds_can_be_given_as_rows() -> None:
@@ -157,7 +157,7 @@ def test_folds_can_be_given_as_rows() -> None:
     splits = list(StratifiedKFold(5).split(data.X, data.y))
     models = [FilteredClassifier(LogisticRegression(), cv=cv) for cv in (splits, np.int64(5))]
     first, second = (model.fit(data.X, data.y, times=data.times) for model in models)
-    assert first.filter_.explanation == second.filter_.explanation
+    assert first.filter_.tuning.explain() == second.filter_.tuning.explain()
 
 
 def test_many_short_streams() -> None:
@@ -173,7 +173,7 @@ def test_a_fold_without_a_class_counts_it_as_unlikely() -> None:
     data = Data(streams=1, runs=6)
     data.y = np.where(np.arange(len(data.y)) < 15, "start", data.y)
     model = FilteredClassifier(LogisticRegression(), cv=KFold(4)).fit(data.X, data.y)
-    assert isinstance(model.filter_, cf.Tuned)
+    assert isinstance(model.filter_, cf.Pipeline)
     assert model.filter_.classes == ("rest", "run", "start", "walk")
 
 
@@ -197,8 +197,8 @@ def test_little_data_gives_safe_settings_and_a_warning() -> None:
     X, y = np.arange(8.0)[:, None], np.array([0, 1] * 4)
     with pytest.warns(UserWarning, match="tuning needs"):
         model = FilteredClassifier(LogisticRegression()).fit(X, y)
-    assert isinstance(model.filter_, cf.Tuned)
-    assert model.filter_.criterion == "nothing"
+    assert isinstance(model.filter_, cf.Pipeline)
+    assert model.filter_.tuning.criterion == "nothing"
     with pytest.warns(UserWarning, match="nothing is tuned"):
         model = FilteredClassifier(DecisionTreeClassifier()).fit(X[:2], y[:2])
     assert isinstance(model.filter_, cf.DirichletFilter)

@@ -105,7 +105,7 @@ def test_a_duration_tunes_the_rule() -> None:
     assert rules["50s"] < rules["400s"]
     smoothed = FilteredClassifier(LogisticRegression(), event_duration="50s", lag=None)
     smoothed.fit(data.X, data.y, **streams)
-    assert smoothed.event_rule_ == smoothed.filter_.smoother.rule
+    assert smoothed.event_rule_ == smoothed.filter_.smoothing.rule
 
 
 def test_the_rule_of_a_pipe_is_used() -> None:

@@ -62,7 +62,7 @@ def test_cross_val_predict_with_routing(routing: None) -> None:
         test = data.groups == name
         alone = clone(model).fit(data.X[~test], data.y[~test], groups=data.groups[~test])
         probs = LogisticRegression().fit(data.X[~test], data.y[~test]).predict_proba(data.X[test])
-        expected = by_hand(alone.filter_.filter(), probs, beta=alone.filter_.beta["estimator"])
+        expected = by_hand(alone.filter_.filter, probs, beta=alone.filter_.beta["estimator"])
         np.testing.assert_allclose(got[test], expected, rtol=1e-9)
 
 
@@ -96,7 +96,9 @@ def test_parameters_reach_the_estimator_and_its_folds(routing: None) -> None:
     alone = LogisticRegression().fit(data.X, data.y, sample_weight=weight)
     np.testing.assert_allclose(model.estimator_.coef_, alone.coef_)
     plain = FilteredClassifier(inner).fit(data.X, data.y, groups=data.groups, times=data.times)
-    assert model.filter_.explanation != plain.filter_.explanation  # the folds were weighted too
+    assert (
+        model.filter_.tuning.explain() != plain.filter_.tuning.explain()
+    )  # the folds were weighted too
     with pytest.raises(TypeError, match="colour"):
         FilteredClassifier(inner).fit(data.X, data.y, colour=weight)
 

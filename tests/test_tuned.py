@@ -1,4 +1,4 @@
-"""Everything that takes a filter takes a Tuned, with its weights, channels and policy."""
+"""Everything that takes a filter takes a pipeline, with its weights, channels and policy."""
 
 from __future__ import annotations
 
@@ -26,12 +26,10 @@ EVERY = 3
 
 @pytest.fixture
 def tuned(tmp_path: Path) -> Any:
-    """A Tuned with a channel for one source, None for the other, and a policy."""
+    """A pipeline with a channel for one source, None for the other, and a policy."""
     path = tmp_path / "tuned.toml"
     f = cf.StickyFilter(CLASSES, half_life=20.0)
-    cf.Tuned(f, beta=WEIGHTS, channel={"strong": None, "weak": CHANNEL}, reference="").save(
-        path, Periodic(EVERY)
-    )
+    cf.Pipeline(f, beta=WEIGHTS, channel={"weak": CHANNEL}, policy=Periodic(EVERY)).save(path)
     return cf.load(path)
 
 
@@ -67,7 +65,7 @@ def by_bank(tuned: Any, rec: cf.Rows, _: Path) -> Any:
     where = np.ones(len(rec), int)
     Q = batch.run(rec.probs, dt=rec.dt, rows=where, source=rec.source_names)
     np.testing.assert_array_equal(P, Q)
-    np.testing.assert_array_equal(bank.filter(0).state.probs, tuned.filter().state.probs)
+    np.testing.assert_array_equal(bank.filter(0).state.probs, tuned.filter.state.probs)
     return P
 
 
@@ -98,18 +96,18 @@ def by_cascade(tuned: Any, rec: cf.Rows, _: Path) -> Any:
 
 
 FILTERED: dict[str, Callable[[Any, cf.Rows, Path], Any]] = {
-    "Tuned.run": lambda tuned, rec, _: tuned.run(rec),
+    "Pipeline.run": lambda tuned, rec, _: tuned.run(rec),
     "filter_table": lambda tuned, rec, _: of_table(cf.filter_table(rec.to_table(), tuned)),
     "filter_file": by_file,
     "Bank": by_bank,
     "Tracker": by_tracker,
     "Cascade": by_cascade,
     "smooth_table": lambda tuned, rec, _: of_table(cf.smooth_table(rec.to_table(), tuned, lag=0)),
-    "Tuned.smooth": lambda tuned, rec, _: tuned.smooth(rec, lag=0),
+    "Pipeline.smooth": lambda tuned, rec, _: tuned.smooth(rec, lag=0),
 }
 ELSEWHERE = {"smooth", "export", "verify", "to_json", "FilteredClassifier"}
 ELSEWHERE |= {"report", "events"}  # tests/report, tests/events
-NOT_A_FILTER = {"tune", "CascadeState", "Pipeline", "Tuned"}  # a family, a state, and pipelines
+NOT_A_FILTER = {"tune", "CascadeState", "Pipeline"}  # a family, a state, and pipelines
 NOT_A_FILTER |= {"MultiLabelFilter"}  # it is made of filters, not of pipelines
 
 
@@ -129,7 +127,10 @@ def test_no_function_is_left_out() -> None:
         for name, place in places.items()
         if callable(place) and {"filter", "tuned"} & set(_parameters(place))
     }
-    assert taking - NOT_A_FILTER == (set(FILTERED) | ELSEWHERE) - {"Tuned.run", "Tuned.smooth"}
+    assert taking - NOT_A_FILTER == (set(FILTERED) | ELSEWHERE) - {
+        "Pipeline.run",
+        "Pipeline.smooth",
+    }
 
 
 def _parameters(place: Any) -> dict[str, Any]:
@@ -141,8 +142,8 @@ def _parameters(place: Any) -> dict[str, Any]:
 
 def test_a_bank_uses_the_only_source(tuned: Any) -> None:
     p = recording().probs[:2]
-    alone = cf.Tuned(tuned.filter(), beta={"weak": 0.25}, channel={"weak": CHANNEL}, reference="")
-    expected = cf.Bank(tuned.filter(), 2).update(CHANNEL.apply(p), 0.25)
+    alone = cf.Pipeline(tuned.filter, beta={"weak": 0.25}, channel={"weak": CHANNEL})
+    expected = cf.Bank(tuned.filter, 2).update(CHANNEL.apply(p), 0.25)
     np.testing.assert_array_equal(cf.Bank(alone, 2).update(p), expected)
 
 
@@ -162,7 +163,7 @@ def test_exports_are_those_of_its_file(tuned: Any, tmp_path: Path) -> None:
 def test_a_classifier_of_scikit_learn_takes_it(tuned: Any) -> None:
     """One source, of the name of its only weight; the filter's labels are the estimator's."""
     X, y = np.zeros((6, 1)), np.array(CLASSES * 2)
-    alone = cf.Tuned(tuned.filter(), beta={"default": 0.5}, channel={}, reference="default")
+    alone = cf.Pipeline(tuned.filter, beta={"default": 0.5})
     model = FilteredClassifier(DummyClassifier(), alone).fit(X, y)
     assert set(model.classes_) == set(CLASSES)
     assert model.predict_proba(X).shape == (6, 3)

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 import classfilter as cf
 from classfilter import Rows
+from classfilter.pipeline import Pipeline
 from classfilter.simulate import Simulation
-from classfilter.tuning import Tuned, tune
+from classfilter.tuning import tune
 
 Floats = NDArray[np.float64]
 
@@ -60,7 +61,7 @@ def hold(rec: Rows) -> Floats:
 
 
 @lru_cache
-def tuned_short(kind: Any) -> Tuned:
+def tuned_short(kind: Any) -> Pipeline:
     return tune(days([0, 1], 2.0), kind, "strong")
 
 

@@ -17,7 +17,7 @@ TOPICS = {
     "Pipelines": "Pipeline load Channel beta_from_confusion softmax",
     "Data": "Rows rows filter_table smooth_table filter_file read_table write_table",
     "Events": "events EventRule ThresholdRule Event Events label_events read_events write_events",
-    "Tuning": "tune Tuned",
+    "Tuning": "tune",
     "Evaluation": "compare Comparison report simulate",
     "Live": "Tracker Cascade CascadeState Step",
     "Errors": "ArgumentError RowError",

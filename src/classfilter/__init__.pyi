@@ -49,7 +49,6 @@ from .pipeline import load as load
 from .pipeline import smooth as smooth
 from .report import report as report
 from .simulate import simulate as simulate
-from .tuning import Tuned as Tuned
 from .tuning import tune as tune
 
 __all__ = [
@@ -78,7 +77,6 @@ __all__ = [
     "StickyState",
     "ThresholdRule",
     "Tracker",
-    "Tuned",
     "VoteFilter",
     "__version__",
     "beta_from_confusion",

@@ -276,13 +276,19 @@ class EventRule:
     ) -> None: ...
     def start(self) -> bytes: ...
     def update(
-        self, state: bytes, time: float, probs: ArrayLike, /
+        self,
+        state: bytes,
+        time: float,
+        probs: ArrayLike,
+        starts: list[tuple[int, float]] | None = None,
+        /,
     ) -> tuple[bytes, tuple[tuple[int, float, float, float, bool], ...]]: ...
     def update_stream(
         self,
         update: Callable[..., NDArray[Any] | None],
         column: NDArray[np.object_],
         confirmed: list[tuple[Any, Any]],
+        started: dict[tuple[Any, int, float], None],
         stream: Any,
         states: NDArray[Any],
         times: NDArray[np.float64],
@@ -294,7 +300,12 @@ class EventRule:
         *more: Any,
     ) -> NDArray[Any] | None: ...
     def run(
-        self, state: bytes, times: ArrayLike, probs: ArrayLike, /
+        self,
+        state: bytes,
+        times: ArrayLike,
+        probs: ArrayLike,
+        starts: list[tuple[int, float]] | None = None,
+        /,
     ) -> tuple[
         bytes,
         NDArray[np.intp],
@@ -304,7 +315,7 @@ class EventRule:
         NDArray[np.bool_],
     ]: ...
     def finish(
-        self, state: bytes, /
+        self, state: bytes, starts: list[tuple[int, float]] | None = None, /
     ) -> tuple[
         NDArray[np.intp],
         NDArray[np.float64],
@@ -360,6 +371,14 @@ def count_rows(counts: NDArray[np.float64], classes: int, rows: NDArray[np.float
 def apply_channel(
     log_matrix: ArrayLike, log_prior: ArrayLike, probs: ArrayLike, /
 ) -> NDArray[Any]: ...
+def hmm_pass(
+    start: ArrayLike,
+    powers: ArrayLike,
+    kind: NDArray[np.intp],
+    likelihood: ArrayLike,
+    backward: bool,
+    /,
+) -> NDArray[np.float64]: ...
 def temper(probs: NDArray[Any], temperature: float, /) -> NDArray[Any]: ...
 def log(x: ArrayLike, /) -> NDArray[Any]: ...
 def exp(x: ArrayLike, /) -> NDArray[Any]: ...
@@ -371,13 +390,19 @@ class HeadRules:
     def __init__(self, rules: tuple[EventRule | None, ...], columns: tuple[int, ...]) -> None: ...
     def start(self) -> tuple[bytes, ...]: ...
     def update(
-        self, state: tuple[bytes, ...], time: float, probs: ArrayLike, /
+        self,
+        state: tuple[bytes, ...],
+        time: float,
+        probs: ArrayLike,
+        starts: list[tuple[int, float]] | None = None,
+        /,
     ) -> tuple[tuple[bytes, ...], tuple[tuple[int, float, float, float, bool], ...]]: ...
     def update_stream(
         self,
         update: Callable[..., NDArray[Any] | None],
         column: NDArray[np.object_],
         confirmed: list[tuple[Any, Any]],
+        started: dict[tuple[Any, int, float], None],
         stream: Any,
         states: NDArray[Any],
         times: NDArray[np.float64],

@@ -19,9 +19,10 @@ from .engine import events, label_events
 from .events import EventRule, Events
 from .filters import DirichletFilter, HoldFilter, MeanFilter
 from .inputs import rows as read
+from .pipeline import Pipeline
 from .simulate import Simulation, simulate
 from .support.types import Array
-from .tuning import Progress, Tuned, tune
+from .tuning import Progress, tune
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -50,14 +51,14 @@ class DayScores(NamedTuple):
     event_f1: float
 
 
-def tune_on_other_days(progress: Progress | None = None) -> Tuned:
+def tune_on_other_days(progress: Progress | None = None) -> Pipeline:
     """Return a filter tuned without labels on three other days."""
     days = [simulate("capture24", seed=seed) for seed in (1001, 1002, 1003)]
     streams = [day.rows(every=12) for day in days]
     return tune(streams, reference="strong", event_duration=DURATION, progress=progress)
 
 
-def estimates(day: Simulation, tuned: Tuned) -> dict[str, Array]:
+def estimates(day: Simulation, tuned: Pipeline) -> dict[str, Array]:
     """Return the class probabilities (T, K) of each method over one day, by the paper's policy."""
     source, raw = day.mixed(every=12)
     weight = np.where(source == "strong", 1.0, 0.5)

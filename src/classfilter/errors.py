@@ -2,102 +2,105 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Mapping
-from enum import StrEnum
-from functools import wraps
+import shlex
+from collections.abc import Callable
+from functools import partial, wraps
 from inspect import signature
-from types import MappingProxyType
 from typing import Any, Self, TypeVar, cast
 
 Named = TypeVar("Named", bound=Callable[..., Any])
 
 
-def _in_words(template: str, typed: bool) -> str:
-    """Return a remedy with what stands in ``<...>`` as arguments of Python, or as options."""
+class Fix:
+    """What to give: an argument in Python, an option on the command line.
 
-    def option(match: re.Match[str]) -> str:
-        code, bar, on_command_line = match[1].partition("|")
-        if bar:
-            return on_command_line if typed else code
-        name, _, value = code.partition("=")
-        if name.startswith("column "):
-            column = name.removeprefix("column ")
-            cell = f'"{value}"' if value else "..."
-            option = f"--columns {column}={value or 'COLUMN'}"
-            return option if typed else f'columns={{"{column}": {cell}}}'
-        return f"--{name} {value}" if typed else f'{name}="{value}"'
+    Parameters
+    ----------
+    argument : str
+        Its name in Python.
+    value : object, default ...
+        Its value; ``...`` where only the reader knows it.
+    python : str, optional
+        What to do in Python, where it is no argument there.
 
-    return re.sub("<(.*?)>", option, template)
-
-
-class Remedy(StrEnum):
-    """What to do, in the words of Python; `typed` has the words of the command line.
-
-    What differs stands in ``<...>``: an argument, ``<scores=logits>``; the name of a column,
-    ``<column time>``; or both texts. A member is the same object after pickling.
+    Examples
+    --------
+    >>> fix = Fix("scores", "logits")
+    >>> str(fix), fix.typed
+    ('scores="logits"', '--scores logits')
+    >>> Fix("columns", {"time": "ts"}).typed, Fix("sort", True).typed
+    ('--columns time=ts', '--sort')
     """
 
-    typed: str
+    def __init__(self, argument: str, value: Any = ..., python: str = "") -> None:
+        self.argument, self.value, self.python = argument, value, python
 
-    def __new__(cls, template: str) -> Self:
-        """Return the member of a template."""
-        text = _in_words(template, typed=False)
-        member = str.__new__(cls, text)
-        member._value_, member.typed = text, _in_words(template, typed=True)
-        return member
+    def __str__(self) -> str:
+        return self.python or f"{self.argument}={_in_python(self.value)}"
 
-    BOOLEAN = "write 1.0 for True and 0.0 for False"
-    SOFTMAX = "logits need <classfilter.softmax|--scores logits>"
-    NORMALISE = (
-        "if one class is true at a time, normalise it (logits need "
-        "<classfilter.softmax|--scores logits>, percentages <a division by 100|--scores percent>); "
-        "if several may be true at once, or none, <the scores are independent: give a "
-        'MultiLabelFilter, and scores="independent" where it is an argument'
-        "|give --scores independent>"
-    )
-    ONE_SCORE = "if it is one score by itself, give <scores=independent>"
-    SORT = "put the rows in order of time, or give <sort=True|--sort>"
-    OR_SORT = "if they are of one stream, put the rows in order of time, or give <sort=True|--sort>"
-    IF_STREAMS = "if the rows are of several streams, name the column: <column stream>"
-    WHICH_STREAMS = "is there a column that tells the streams apart? Name it: <column stream>"
-    TIME_FORMAT = 'say how they are written: <time_format=|--time-format >"%d.%m.%Y %H:%M:%S"'
-    OR_SOURCES = "if it has the classifiers of one stream: <column source>"
-    IF_LOGITS = "<logits need classfilter.softmax; |>if these are logits, give <scores=logits>"
-    CONVERT_SCORES = "<scores=independent-percent> and <scores=independent-logits> do it"
-    IF_PERCENT = "for percentages, give <scores=percent>"
-    PERCENT_SIGN = "leave out the sign %, and give <scores=percent>"
-    LOOK_LIKE_PERCENT = "these look like percentages: give <scores=percent>"
-    IF_NOT_CLASSES = "if not all are, give <classes=[...]|--classes NAMES>"
-    GIVE_CLASSES = "give the classes: <classes=[...]|--classes NAMES>"
-    CLASSES_IN_ORDER = "give the names in the order of the numbers: <classes=[...]|--classes NAMES>"
-    COLUMN_FOR_NAME = "give the name in the table for a name here: <column time=ts>"
-    NAME_TIME = "name it, <column time>"
-    NAME_STREAM = "name it, <column stream>; or rename it"
-    NAME_SOURCE = "name it, <column source>; or rename it"
-    NAME_LABEL = "name it, <column label>; or rename it"
-    NAME_PREDICTION = "name it, <column prediction>; or rename it"
-    NAME_CONFIDENCE = "name it, <column confidence>; or rename it"
-    UNIT_MS = "give <unit=ms>, or <unit=s> if the numbers are right as they are"
-    UNIT_US = "give <unit=us>, or <unit=s> if the numbers are right as they are"
-    UNIT_NS = "give <unit=ns>, or <unit=s> if the numbers are right as they are"
-    HALF_LIFE = "give a half-life in seconds, as the times are"
-    HALF_LIFE_OR_UNIT = "give a half-life in the unit of the times, or their unit: <unit=ms>"
-    NAME_PROBS = "name them, <column p_walk> or <column prediction>"
-    NAME_PROBS_OR_CLASSES = (
-        "name them, <column p_walk> or <column prediction>; or, where the columns are named as the "
-        'classes, give <classes=["walk", ...]|--classes walk,...>'
-    )
-    EVENT_FORMAT = (
-        'give one of these suffixes, or <the format: format="csv"|.selections.txt for raven>'
-    )
-    SECOND_0 = (
-        "give the date of second 0, such as <start=events[0].start"
-        "|--start 2024-05-01T22:00:00+02:00>, or write CSV or JSON"
-    )
-    SEPARATOR = "say which<: separator=...| with it>"
-    WHICH_PREDICTION = "say which: <column prediction=prediction> or <column p_walk>"
-    ONLY_PREDICTION = "to read the classes alone, give <column prediction=prediction>"
+    @property
+    def typed(self) -> str:
+        """The option."""
+        option = f"--{self.argument.replace('_', '-')}"
+        return option if self.value is True else f"{option} {_typed(self.value)}"
+
+    def __repr__(self) -> str:
+        return f"Fix({self.argument!r}, {self.value!r}, {self.python!r})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Fix) and repr(self) == repr(other)
+
+    def __hash__(self) -> int:
+        return hash(repr(self))
+
+
+Advice = str | Fix | tuple[str | Fix, ...]
+"""What to do: text, in which what to give is a `Fix`; the parts stand one after the other."""
+
+
+def _in_python(value: Any) -> str:
+    if isinstance(value, dict):
+        return "{" + ", ".join(f'"{key}": {_in_python(x)}' for key, x in value.items()) + "}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(_in_python, value))}]"
+    if isinstance(value, str):
+        return f"'{value}'" if '"' in value else f'"{value}"'
+    return "..." if value is ... else repr(value)
+
+
+def _typed(value: Any) -> str:
+    if isinstance(value, dict):
+        return " ".join(f"{key}={'COLUMN' if x is ... else _typed(x)}" for key, x in value.items())
+    if isinstance(value, list):
+        return "NAMES" if value == [...] else ",".join(map(_typed, value))
+    return "..." if value is ... else shlex.quote(str(value))
+
+
+def advice_text(advice: Advice, typed: bool = False) -> str:
+    """Return what to do, in the words of Python or of the command line."""
+    parts = advice if isinstance(advice, tuple) else (advice,)
+    return "".join(x.typed if typed and isinstance(x, Fix) else str(x) for x in parts)
+
+
+BOOLEAN = "write 1.0 for True and 0.0 for False"
+_LOGITS = ("logits need ", Fix("scores", "logits", "classfilter.softmax"))
+_OF_CORE: dict[str, Advice] = {
+    "BOOLEAN": BOOLEAN,
+    "SOFTMAX": _LOGITS,
+    "NORMALISE": (
+        "if exactly one class is true at a time, normalise the row (",
+        *_LOGITS,
+        ", percentages ",
+        Fix("scores", "percent", "a division by 100"),
+        "); if several may be true at once, or none, the scores are independent: give ",
+        Fix(
+            "scores",
+            "independent",
+            'a MultiLabelFilter, and scores="independent" where it is an argument',
+        ),
+    ),
+}
+"""What the C core says to do, by the names that it has for it."""
 
 
 class ArgumentError(ValueError):
@@ -109,18 +112,18 @@ class ArgumentError(ValueError):
         Its name, as it is given: ``"gamma"``, ``"probs"``, ``"column p_walk"``.
     value : object
         What is wrong: an entry, a cell, the sum of a row, a number of entries.
-    problem : str
-        What is wrong in words, with ``{}`` for the value: ``"is {}"``, ``"sums to {}"``.
-    rule : str
-        What the value must be; empty where the problem or the remedy says it.
-    remedy : str
-        What to do; empty where the rule says it.
+    must : str
+        What the value must be; empty where `problem` or `fix` says it.
+    fix : str, Fix or tuple of them
+        What to do; a `Fix` prints as an argument in Python, as an option on the command line.
     row : int or None
         The index of the row; None for a single update, and where there are no rows.
+    problem : str
+        What is wrong in words, with ``{}`` for the value: ``"is {}"``, ``"sums to {}"``.
     entry : int, str or None
         Where in the row, or in a mapping: the index of a class, or a name.
-    hints : tuple of str
-        What else may be behind it, and what to do then.
+    hints : tuple
+        What else may be behind it, and what to do then: each as `fix`.
     line : int or None
         The line of the row in a text file, from 1.
     file : str or None
@@ -132,7 +135,7 @@ class ArgumentError(ValueError):
     >>> try:
     ...     cf.DirichletFilter(2, gamma=1.5)
     ... except cf.ArgumentError as error:
-    ...     print(error.argument, error.value, error.rule, sep=" | ")
+    ...     print(error.argument, error.value, error.must, sep=" | ")
     ...     print(error)
     gamma | 1.5 | it must lie in [0, 1]
     gamma is 1.5; it must lie in [0, 1]
@@ -142,20 +145,27 @@ class ArgumentError(ValueError):
         self,
         argument: str,
         value: Any,
-        problem: str = "is {}",
-        rule: str = "",
-        remedy: str = "",
+        must: str = "",
+        fix: Advice = "",
         row: int | None = None,
+        *,
+        problem: str = "is {}",
         entry: int | str | None = None,
-        hints: tuple[str, ...] = (),
+        hints: tuple[Advice, ...] = (),
         line: int | None = None,
         file: str | None = None,
     ) -> None:
-        # All of them as `args`, so that the error can be pickled.
-        super().__init__(argument, value, problem, rule, remedy, row, entry, hints, line, file)
-        self.argument, self.value, self.problem = argument, value, problem
-        self.rule, self.remedy, self.hints = rule, remedy, hints
-        self.row, self.entry, self.line, self.file = row, entry, line, file
+        self.argument, self.value, self.must, self.fix, self.row = argument, value, must, fix, row
+        self.problem, self.entry, self.hints, self.line, self.file = (
+            problem, entry, hints, line, file,
+        )  # fmt: skip
+        super().__init__(argument, value)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return partial(type(self), **self._fields()), ()
+
+    def _fields(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in _FIELDS}
 
     @classmethod
     def _of_core(
@@ -163,38 +173,32 @@ class ArgumentError(ValueError):
         argument: str,
         value: Any,
         problem: str,
-        rule: str,
-        remedy: str,
+        must: str,
+        fix: str,
         row: int,
         entry: int,
     ) -> Self:
-        """Return an error of the C core: it names a `Remedy`, and -1 is no row and no entry."""
-        remedy = Remedy.__members__.get(remedy, remedy)
+        """Return an error of the C core: -1 is no row and no entry."""
         at, k = (None if place < 0 else place for place in (row, entry))
-        return cls(argument, value, problem, rule, remedy, row=at, entry=k)
+        return cls(argument, value, must, _OF_CORE.get(fix, fix), at, problem=problem, entry=k)
 
     def replaced(self, **changes: Any) -> Self:
         """Return the error with other fields."""
-        return type(self)(**dict(zip(_FIELDS, self.args, strict=True)) | changes)
+        return type(self)(**self._fields() | changes)
 
-    def text(
-        self, where: str | None = None, words: Mapping[Remedy, str] = MappingProxyType({})
-    ) -> str:
+    def text(self, where: str | None = None, typed: bool = False) -> str:
         """Return the message.
 
         Parameters
         ----------
         where : str, optional
             The row in other words: ``" in the row of ann"``.
-        words : mapping of Remedy to str
-            The remedies in other words.
+        typed : bool, default False
+            Whether to say what to do in the words of the command line.
         """
-        remedy, *hints = (
-            words.get(text, str(text)) if isinstance(text, Remedy) else text
-            for text in (self.remedy, *self.hints)
-        )
+        fix, *hints = (advice_text(advice, typed) for advice in (self.fix, *self.hints))
         what = f"{self._subject(where)} {self.problem.replace('{}', repr(self.value), 1)}"
-        advice = ": ".join(filter(None, (self.rule, remedy)))
+        advice = ": ".join(filter(None, (self.must, fix)))
         said = "; ".join(filter(None, (what, advice, *hints)))
         return said if self.file is None else f"{self.file}: {said}"
 
@@ -218,18 +222,7 @@ class ArgumentError(ValueError):
         return f"{type(self).__name__}({self.text()!r})"
 
 
-_FIELDS = (
-    "argument",
-    "value",
-    "problem",
-    "rule",
-    "remedy",
-    "row",
-    "entry",
-    "hints",
-    "line",
-    "file",
-)
+_FIELDS = tuple(signature(ArgumentError).parameters)
 
 
 class RowError(ArgumentError):
@@ -243,7 +236,7 @@ class RowError(ArgumentError):
     >>> try:
     ...     cf.RawFilter(2).run([[0.5, 0.5], [0.8, 0.7]])
     ... except cf.RowError as error:
-    ...     print(error.argument, error.row, error.value, error.rule, sep=" | ")
+    ...     print(error.argument, error.row, error.value, error.must, sep=" | ")
     probs | 1 | 1.5 | it must be within 0.05 of 1
     """
 

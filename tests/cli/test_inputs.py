@@ -9,8 +9,6 @@ import polars as pl
 import pytest
 
 import classfilter as cf
-from classfilter.cli.options import TYPED
-from classfilter.errors import Remedy
 from commands import rejected
 from conftest import Run
 
@@ -85,14 +83,6 @@ def test_what_was_filtered_can_be_filtered_again(suffix: str, run: Run) -> None:
     once, again = cf.read_table(first), cf.read_table(second)
     assert again.columns == once.columns
     assert again["f_walk"].to_list() != once["f_walk"].to_list()
-
-
-def test_every_remedy_has_words_of_the_command_line() -> None:
-    assert set(TYPED) == set(Remedy)
-    for words in [*TYPED.values(), *Remedy]:
-        assert "<" not in words
-    for words in TYPED.values():
-        assert not any(code in words for code in ("classfilter.", "=[", "={", '="', "=True"))
 
 
 def test_classes_that_a_line_does_not_have(run: Run) -> None:
@@ -191,11 +181,11 @@ def test_streams_in_a_column_of_another_name(run: Run) -> None:
     cf.write_table(pl.DataFrame({"time": [0, 5, 0, 5], **pairs}), "day.csv")
     err = rejected(run, "filter", "day.csv", "-o", "out.csv", "--gamma", "0.9")
     assert "'Machine' may be one: if the rows are of several streams" in err
-    assert err.index("--columns stream=COLUMN") < err.index("give --sort")
+    assert err.index("--columns stream=Machine") < err.index("give --sort")
     in_turn = {"time": [0, 0, 5, 5], **pairs, "Machine": ["x", "y", "x", "y"]}
     cf.write_table(pl.DataFrame(in_turn), "day.csv")
     filter_day = ["filter", "day.csv", "-o", "out.csv", "--gamma", "0.9", "--quiet"]
     code, _, err = run(*filter_day)
     assert code == 0
-    assert err.count("--columns stream=COLUMN") == 1
+    assert err.count("--columns stream=Machine") == 1
     assert run(*filter_day, "--columns", "stream=Machine")[0] == 0

@@ -18,12 +18,12 @@ NONE: dict[str, Any] = {"p_a": None, "p_b": None}
 LABEL = {"prediction": "b", "Confidence": 0.7}
 
 UNREAD: dict[str, tuple[list[dict[str, Any]], str]] = {
-    "Stream": ([A | {"Stream": "x"}], "--columns stream=COLUMN; or rename it"),
-    "STREAM beside bare classes": ([{"a": 0.8, "b": 0.2, "STREAM": 1}], "--columns stream=COLUMN"),
-    " source ": ([A | {" source ": "weak"}], "--columns source=COLUMN; or rename it"),
-    "Confidence": ([LABEL], "--columns confidence=COLUMN; or rename it"),
-    "Confidence beside nulls": ([A | LABEL, NONE | LABEL], "--columns confidence=COLUMN"),
-    "Prediction beside nulls": ([A, NONE | {"Prediction": "b"}], "--columns prediction=COLUMN"),
+    "Stream": ([A | {"Stream": "x"}], "--columns stream=Stream; or rename it"),
+    "STREAM beside bare classes": ([{"a": 0.8, "b": 0.2, "STREAM": 1}], "--columns stream=STREAM"),
+    " source ": ([A | {" source ": "weak"}], "--columns source=' source '; or rename it"),
+    "Confidence": ([LABEL], "--columns confidence=Confidence; or rename it"),
+    "Confidence beside nulls": ([A | LABEL, NONE | LABEL], "--columns confidence=Confidence"),
+    "Prediction beside nulls": ([A, NONE | {"Prediction": "b"}], "--columns prediction=Prediction"),
     "scores of some classes": (
         [{"prediction": "b", "p_a": 0.2}],
         "give p_b too, 1 - p_a; to read the classes alone, give --columns prediction=prediction",

@@ -32,7 +32,7 @@ def week() -> pl.DataFrame:
 
 
 @lru_cache
-def settings(event_duration: str | None = None) -> cf.Tuned:
+def settings(event_duration: str | None = None) -> cf.Pipeline:
     return cf.tune(week(), event_duration=event_duration)
 
 

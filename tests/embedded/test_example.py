@@ -17,7 +17,7 @@ from firmware_configs import STEP, all_configs
 
 def expected_lines(config: Any) -> list[str]:
     """Return the lines for eight outputs, each source in turn, of which the fourth is odd."""
-    f, names, lines = config.filter(), config.classes, []
+    f, names, lines = config.filter, config.classes, []
     for i in range(8):
         odd = i == 3
         row = np.zeros(len(names))

@@ -231,7 +231,7 @@ def device_log(config: cf.Pipeline) -> Any:
     settings: Any = in_float32(config)
     vectors = golden(settings, 200)
     vectors = vectors._replace(dt=np.append(np.float32(0), vectors.dt[1:]))
-    f = settings.filter()
+    f = settings.filter
     rows = []
     for source, dt, probs in zip(vectors.source, vectors.dt, vectors.probs, strict=True):
         channel = settings.channel[source]

@@ -28,7 +28,7 @@ def state_after_a_gap(config: Pipeline) -> list[int]:
     settings: Any = in_float32(config)
     if not isinstance(settings.beta, dict):
         settings = Pipeline.of(settings, beta={"default": settings.beta})
-    f, width = settings.filter(), len(settings.classes)
+    f, width = settings.filter, len(settings.classes)
     row = np.zeros(width, np.float32)
     for span in settings.heads.spans:
         row[span] = np.float32(0.25) / np.float32(max(span.stop - span.start - 1, 1))

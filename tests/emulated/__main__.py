@@ -126,13 +126,13 @@ def measure(config: Pipeline, target: Target, level: str = "-Os") -> Cost:
         board = M0 if target is M0_COUNTED else target
         code, output = run(build(folder, board, folder / "bits.elf", bits, level=level), board)
         if code != 0:
-            raise SystemExit(f"{target.name}, {config.filter()}: other bits ({code}, {output})")
+            raise SystemExit(f"{target.name}, {config.filter}: other bits ({code}, {output})")
         (folder / "rows.h").write_text(usual_rows(K))
         cost = [HERE / "cost.c"]
         program = build(folder, target, folder / "cost.elf", cost, level=level)
         code, output = run(program, target, counted=True)
         if code != 0:
-            raise SystemExit(f"{target.name}, {config.filter()}: stopped with {code}, {output}")
+            raise SystemExit(f"{target.name}, {config.filter}: stopped with {code}, {output}")
         least = [HERE / "flash.c"]
         with_it = build(folder, target, folder / "with.elf", least, "-DFILTER", level=level)
         without = build(folder, target, folder / "without.elf", least, level=level)

@@ -6,6 +6,7 @@ import io
 import json
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory, TemporaryFile
@@ -19,6 +20,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import classfilter as cf
+from classfilter.engine.store import File
 from classfilter.live import serve
 from classfilter.live.streams import resume
 from entry_points import restarted
@@ -123,7 +125,7 @@ def sorted_events(events: Any) -> Events:
 
 
 def numbers(table: Any, case: Case) -> bytes:
-    dtype = case.live.pipe.filter().probs.dtype
+    dtype = case.live.pipe.filter.probs.dtype
     columns = [np.asarray(table[f"f_{name}"], np.float64) for name in case.names]
     return np.column_stack(columns).astype(dtype).tobytes()
 
@@ -188,7 +190,7 @@ def by_lines(case: Case, folder: Path) -> tuple[bytes, Events]:
     """Give the lines of each chunk to another process of ``stream --events``, with one state."""
     pipe, state, file = case.live.pipe, folder / "state", folder / "events"
     if pipe.rule is None:
-        pipe = pipe.with_rule(pipe.smoother.rule)
+        pipe = replace(pipe, rule=pipe.smoothing.rule)
     out: list[dict[str, Any]] = []
     lines = case.frame().with_columns(
         stream=pl.Series(case.column("stream")), time=pl.Series([float(t) for t in case.time])
@@ -208,7 +210,8 @@ def by_lines(case: Case, folder: Path) -> tuple[bytes, Events]:
     told = [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
     found = [cf.Event(*(line[key] for key in keys)) for line in told]
     if state.exists():
-        tracker = resume(lambda _: pipe, state, lag=case.live.lag, **case.live.limits).tracker
+        there = File(state, "lines", write=False)
+        tracker = resume(lambda _: pipe, there, lag=case.live.lag, **case.live.limits).tracker
         tracker.drop(tracker.streams)
         found += tracker.pop_events()
     table = {f"f_{name}": [line[f"f_{name}"] for line in out] for name in case.names}

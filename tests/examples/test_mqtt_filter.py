@@ -12,6 +12,7 @@ import subprocess
 import sys
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +38,7 @@ def free_port() -> int:
 def test_no_row_is_lost_or_counts_twice(stop: signal.Signals, tmp_path: Path) -> None:
     """However it is stopped: rows that come meanwhile wait in the broker, with its QoS of 1."""
     port, classes = str(free_port()), ["out", "in"]
-    pipe = cf.Pipeline(cf.StickyFilter(classes, half_life=30.0)).with_rule(cf.EventRule(10.0))
+    pipe = replace(cf.Pipeline(cf.StickyFilter(classes, half_life=30.0)), rule=cf.EventRule(10.0))
     pipe.save(tmp_path / "home.toml")
     (tmp_path / "broker.conf").write_text(f"listener {port} 127.0.0.1\nallow_anonymous true\n")
     rng = np.random.default_rng(0)
@@ -84,7 +85,7 @@ def test_no_row_is_lost_or_counts_twice(stop: signal.Signals, tmp_path: Path) ->
         client.loop_stop()
         broker.terminate()
         broker.wait()
-    tracker = cf.Tracker.load(tmp_path / "mqtt.npz")
+    tracker = cf.Tracker.load(tmp_path / "mqtt.db")
     alone = cf.Tracker(pipe, events=True)
     for row in rows:
         alone.update("kitchen", row["time"], None, row["probs"])
@@ -210,8 +211,8 @@ def test_a_state_of_other_settings_is_refused(
     message(tracker, time=0, probs=[0.2, 0.8])
     tracker.save(mqtt_filter.STATE)
     assert mqtt_filter.started(cf.load("room.toml")).streams == ["kitchen"]
-    other = pipe.with_rule(cf.EventRule("15s"))
-    with pytest.raises(SystemExit, match=r"mqtt.npz was saved with other settings; add --new"):
+    other = replace(pipe, rule=cf.EventRule("15s"))
+    with pytest.raises(SystemExit, match=r"mqtt.db was saved with other settings; add --new"):
         mqtt_filter.started(other)
     assert mqtt_filter.started(other, anew=True).streams == []
 

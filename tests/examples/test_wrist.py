@@ -61,7 +61,7 @@ def test_the_cascade_is_a_loop_by_hand(example: Example) -> None:
     from onnxruntime import InferenceSession
 
     pipe: Any = cf.load(example.folder / "wrist.toml")
-    f, policy = pipe.filter(), pipe.policy.copy()
+    f, policy = pipe.filter, pipe.policy.copy()
     assert pipe.channel["strong"] is None
     sessions = {
         name: InferenceSession(str(example.folder / f"{name}.onnx")) for name in ("weak", "strong")

@@ -335,5 +335,5 @@ def test_save_and_load(make: Make, tmp_path: Path) -> None:
     cf.Pipeline(f).save(tmp_path / "filter.toml")
     g = cf.load(tmp_path / "filter.toml")
     stream = random_stream(4, 30, 6)
-    assert type(g.filter()) is type(f)
-    assert same(f.run(*stream), g.filter().run(*stream))
+    assert type(g.filter) is type(f)
+    assert same(f.run(*stream), g.filter.run(*stream))

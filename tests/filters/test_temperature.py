@@ -159,7 +159,7 @@ def test_files_and_representations(make: Any, tmp_path: Path) -> None:
     f = make(3, temperature=1.4)
     cf.Pipeline(f).save(tmp_path / "a.toml")
     assert "temperature = 1.4\n" in (tmp_path / "a.toml").read_text()
-    loaded: Any = cf.load(tmp_path / "a.toml").filter()
+    loaded: Any = cf.load(tmp_path / "a.toml").filter
     assert loaded.temperature == 1.4
     assert repr(f).endswith(", temperature=1.4)")
     assert "temperature" not in repr(make(3))

@@ -33,8 +33,8 @@ def test_times_that_go_back_name_the_column(call: Callable[..., Any], kind: str)
     assert str(caught.value) == (
         "time in row 2 is 0.0, before 5.0, that of the row before it; the table has no column "
         "stream, but 'Machine' may be one: if the rows are of several streams, name the column: "
-        'columns={"stream": ...}; if they are of one stream, put the rows in order of time, or '
-        "give sort=True"
+        'columns={"stream": "Machine"}; if they are of one stream, put the rows in order of time, '
+        "or give sort=True"
     )
     call(cf.rows(df, columns={"stream": "Machine"}))
 

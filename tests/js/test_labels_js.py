@@ -91,7 +91,7 @@ def test_a_filter_has_the_bits_of_the_filter_of_each_head() -> None:
                 cases.append({"kind": "labels", **case, "beta": ways[0], "dt": ways[1]})
                 stack, out = heads.stacked(scores.astype(dtype)), []
                 for h, name in enumerate(heads.names):
-                    one = cf.Pipeline(f).head(name).filter()
+                    one = cf.Pipeline(f).head(name).filter
                     rows = np.ascontiguousarray(stack[:, h, : heads.sizes[h]])
                     out.append(one.run(rows, beta, dt)[:, -len(heads.columns[h]) :])
                 after = f.copy()

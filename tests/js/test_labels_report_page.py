@@ -9,6 +9,7 @@ import numpy as np
 
 import classfilter as cf
 import node_cases as node
+from classfilter.pipeline import under_rule
 from label_report import LABELS, label_recordings, label_settings
 from report_pages import use
 from saved_files import loaded
@@ -22,7 +23,7 @@ STEPS: list[list[Any]] = [
 
 
 def test_each_label_can_be_played_with(tmp_path: Path) -> None:
-    tuned, recs = label_settings().with_rule(cf.EventRule(7.0)), label_recordings()
+    tuned, recs = under_rule(label_settings(), cf.EventRule(7.0)), label_recordings()
     cf.report(recs, tmp_path / "labels.html", tuned)
     result = use(tmp_path / "labels.html", STEPS)
     assert result["messages"] == []

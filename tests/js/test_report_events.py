@@ -13,6 +13,7 @@ import pytest
 
 import classfilter as cf
 import node_cases as node
+from classfilter.pipeline import under_rule
 from report_pages import SOURCES, use, write_page
 from report_pages import streams as streams_of
 from saved_files import loaded
@@ -54,7 +55,7 @@ def downloads(prefix: str) -> list[list[Any]]:
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("events")
-    write_page(streams(), settings().with_rule(RULE), path / "report.html")
+    write_page(streams(), under_rule(settings(), RULE), path / "report.html")
     return path
 
 

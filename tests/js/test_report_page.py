@@ -43,15 +43,13 @@ VIEWS: list[list[Any]] = [
 ]
 
 
-def settings() -> cf.Tuned:
+def settings() -> cf.Pipeline:
     """Return settings with transitions and a channel, which tune would choose."""
     rows = np.full((4, 4), 0.002) + 0.992 * np.eye(4)
     sticky = cf.StickyFilter(CLASSES, transitions=rows, interval=5.0, prior=[0.3, 0.2, 0.4, 0.1])
     channel = cf.Channel(np.eye(4) + 0.2, [0.3, 0.2, 0.4, 0.1])
     beta = {SOURCES[0]: 1.0, SOURCES[1]: 0.123456789}
-    return cf.Tuned(
-        sticky, beta=beta, channel={SOURCES[0]: None, SOURCES[1]: channel}, reference=SOURCES[0]
-    )
+    return cf.Pipeline(sticky, beta=beta, channel={SOURCES[0]: None, SOURCES[1]: channel})
 
 
 @pytest.fixture(scope="module")
@@ -112,12 +110,12 @@ def test_settings_are_those_of_the_controls(played: dict[str, Any]) -> None:
     strong, weak = SOURCES
     tuned = settings()
     assert contents[0].beta == tuned.beta == contents[10].beta
-    assert [content.filter()._options["floor"] for content in contents[:2]] == [1e-3, 0.01]
+    assert [content.filter._options["floor"] for content in contents[:2]] == [1e-3, 0.01]
     assert contents[2].beta == {strong: 1.0, weak: 0.4}
     assert [content.channel[weak] is None for content in contents[2:4]] == [False, True]
-    half_life = np.log(0.5) / np.log(contents[5].filter().stay)
+    half_life = np.log(0.5) / np.log(contents[5].filter.stay)
     assert half_life == pytest.approx(200)  # 10 ** 2.3 in three digits
-    assert isinstance(contents[6].filter(), cf.DirichletFilter)
+    assert isinstance(contents[6].filter, cf.DirichletFilter)
     assert contents[8].weight(strong) == (strong, 0.0)
     disabled = [state["halfLifeDisabled"] for state in played["states"]]
     assert disabled[:11] == [True] * 4 + [False] * 6 + [True]
@@ -147,7 +145,7 @@ def with_everything() -> cf.Pipeline:
     runs = (60.0, 50.0, 40.0, 1 / 3)
     known = Expected(5.0, 0.7, 30.0, runs, 75.5)
     return cf.Pipeline(
-        tuned.filter(),
+        tuned.filter,
         beta=tuned.beta,
         channel=tuned.channel,
         policy=cf.policy.Periodic(12, strong=strong, weak=weak),
@@ -185,8 +183,8 @@ def test_the_smoother_stays_while_the_filter_has_its_form(tmp_path: Path) -> Non
     assert all(one.expected == pipe.expected for one in found)
     kept = ["smoother" in one.settings for one in found]
     assert kept == [True, True, False, False, False, True, False]
-    assert found[1].smoother.settings == pipe.smoother.settings
-    assert found[5].smoother.settings == pipe.smoother.settings
+    assert found[1].smoothing.settings == pipe.smoothing.settings
+    assert found[5].smoothing.settings == pipe.smoothing.settings
 
 
 def test_zoom(folder: Path) -> None:
@@ -231,7 +229,7 @@ def test_a_filter_in_single_precision_and_dates(tmp_path: Path) -> None:
     f = cf.DirichletFilter(list(day.classes)[::-1], 0.97, estimate="mean", dtype="float32")
     beta = {"strong": 1.0, "weak": 0.2}
     channel = {"strong": None, "weak": cf.Channel(np.eye(4) + 0.3)}
-    tuned = cf.Tuned(f, beta=beta, channel=channel, reference="strong")
+    tuned = cf.Pipeline(f, beta=beta, channel=channel)
     cf.report(rec, tmp_path / "r.html", tuned)
     steps: list[list[Any]] = [["slide", "#halfLife", 1.5], ["select", "#shown", ":weak"]]
     used = use(tmp_path / "r.html", steps)

@@ -51,5 +51,5 @@ def test_one_stream_is_unpacked_and_few_are_listed(tmp_path: Path) -> None:
     weights = [0.5, 0.7, 0.7, 0.7, 0.7]
     names = [*["patient 0000"] * 3, "patient 4987", "patient 4988"]
     for state, name, weight in zip(states, names, weights, strict=True):
-        expected = cf.Pipeline(pipe.filter(), beta=weight).run(recs[name])
+        expected = cf.Pipeline(pipe.filter, beta=weight).run(recs[name])
         assert node.same_bits(state["data"][1], expected[:, 0]), name

@@ -82,14 +82,14 @@ def lanes(rows: list[Row], pipe: cf.Pipeline) -> Estimates:
     for k, label in enumerate(LABELS):
         tracker = cf.Tracker(pipe.head(label))
         for i, row in enumerate(rows):
-            s = np.array(row.scores[k], pipe.filter().dtype)
+            s = np.array(row.scores[k], pipe.filter.dtype)
             two = [float(1 - s), float(s)]
             found[i][k] = float(tracker.update(row.stream, row.time, row.source, two)[1])
     return found
 
 
 def update(rows: list[Row], pipe: cf.Pipeline, folder: Path) -> tuple[Estimates, Any]:
-    filters = {name: pipe.filter() for name, _ in by_stream(rows)}
+    filters = {name: pipe.filter for name, _ in by_stream(rows)}
     last: dict[str, float] = {}
     found, on = [], []
     for row in rows:
@@ -238,7 +238,7 @@ ENTRY_POINTS: dict[str, Entry] = {
 def check(rows: list[Row], pipe: cf.Pipeline, got: tuple[Estimates, Any]) -> None:
     estimates, on = got
     wanted = lanes(rows, pipe)
-    dtype = pipe.filter().dtype
+    dtype = pipe.filter.dtype
     assert np.array(estimates).astype(dtype).tobytes() == np.array(wanted, dtype).tobytes()
     if on is not None:
         assert on == [[n for n, p in zip(LABELS, row, strict=True) if p > 0.5] for row in wanted]

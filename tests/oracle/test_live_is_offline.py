@@ -17,6 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import classfilter as cf
+from classfilter.engine.store import File
 from classfilter.live import serve
 from classfilter.live.streams import resume
 from entry_points import restarted
@@ -40,7 +41,7 @@ def case(seed: int, labels: bool, lag: int | None) -> tuple[cf.Pipeline, list[Ro
     two, names, rule = cf.StickyFilter(2, half_life=4.0), live.pipe.classes, live.pipe.rule
     f = cf.MultiLabelFilter(names, two) if labels else cf.StickyFilter(names, half_life=4.0)
     smoother = cf.Pipeline(f, beta=live.pipe.beta, rule=rule)
-    return cf.Pipeline(live.pipe.filter(), beta=smoother.beta, smoother=smoother, rule=rule), rows
+    return cf.Pipeline(live.pipe.filter, beta=smoother.beta, smoother=smoother, rule=rule), rows
 
 
 def offline(pipe: cf.Pipeline, rows: list[Row], lag: int | None) -> Events:
@@ -85,7 +86,9 @@ def by_lines(pipe: cf.Pipeline, chunks: Chunks, lag: int | None, folder: Path) -
     keys = ("stream", "class", "start", "end", "probability")
     found: Events = {}
     take(found, (cf.Event(*(line[key] for key in keys)) for line in lines))
-    return ended(resume(lambda names: pipe, state, lag=lag).tracker, found)
+    return ended(
+        resume(lambda names: pipe, File(state, "lines", write=False), lag=lag).tracker, found
+    )
 
 
 def as_line(pipe: cf.Pipeline, number: int, row: Row) -> bytes:

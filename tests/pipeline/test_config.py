@@ -31,11 +31,11 @@ def test_round_trip(f: cf.DirichletFilter, beta: dict[str, float], tmp_path: Pat
     path = tmp_path / "walk.toml"
     cf.Pipeline.of(f, beta=beta).save(path)
     restored = cf.load(path)
-    assert same(restored.filter(), f)
+    assert same(restored.filter, f)
     assert restored.beta == (beta or 1.0)
     assert restored.sources == list(beta)
     rows = np.random.default_rng(0).dirichlet(np.ones(len(f.classes)), 5)
-    assert restored.filter().run(rows, 0.5).tobytes() == f.run(rows, 0.5).tobytes()
+    assert restored.filter.run(rows, 0.5).tobytes() == f.run(rows, 0.5).tobytes()
 
 
 def test_every_option_is_written(tmp_path: Path) -> None:
@@ -82,7 +82,7 @@ def test_options_that_need_each_other(tmp_path: Path) -> None:
     prior = [2.0 * cf.DirichletFilter(2).max_concentration, 1.0]
     f = cf.DirichletFilter(2, prior=prior, max_concentration=2 * prior[0])
     cf.Pipeline(f).save(tmp_path / "walk.toml")
-    assert same(cf.load(tmp_path / "walk.toml").filter(), f)
+    assert same(cf.load(tmp_path / "walk.toml").filter, f)
 
 
 def test_settings_are_saved_and_the_state_is_not(tmp_path: Path) -> None:
@@ -90,7 +90,7 @@ def test_settings_are_saved_and_the_state_is_not(tmp_path: Path) -> None:
     f.run([[0.0, 1.0]] * 9)
     before = f.alpha
     cf.Pipeline(f).save(tmp_path / "walk.toml")
-    assert cf.load(tmp_path / "walk.toml").filter().state.alpha.tolist() == [2.0, 1.0]
+    assert cf.load(tmp_path / "walk.toml").filter.state.alpha.tolist() == [2.0, 1.0]
     assert f.alpha.tobytes() == before.tobytes()
 
 
@@ -100,11 +100,11 @@ def test_written_by_hand(tmp_path: Path) -> None:
     path.write_bytes(b"\xef\xbb\xbf" + text.encode())  # a byte order mark, as some editors write
     restored = cf.load(str(path))
     f = cf.DirichletFilter(["walk", "sit"], half_life=6, dtype="float32")
-    assert same(restored.filter(), f)
+    assert same(restored.filter, f)
     assert restored.beta == {"weak": 1.0}
     path.write_text(VALID)
     restored = cf.load(path)
-    assert same(restored.filter(), cf.DirichletFilter(["walk", "sit"]))
+    assert same(restored.filter, cf.DirichletFilter(["walk", "sit"]))
     assert restored.beta == 1.0
     path.write_text(VALID + "beta = 0.5")
     assert cf.load(path).beta == 0.5

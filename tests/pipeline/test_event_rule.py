@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import pytest
 
 import classfilter as cf
+from classfilter.tuning import TuningRecord
 
 CLASSES = ["walk", "sit", "other"]
 
@@ -77,7 +79,7 @@ def test_a_rule_must_fit_the_classes_of_its_pipe(
         cf.Pipeline(f, rule=cf.EventRule(**options))
     assert (caught.value.argument, caught.value.value) == (argument, value)
     with pytest.raises(cf.ArgumentError, match=argument):
-        cf.Pipeline(f).with_rule(cf.EventRule(**options))
+        replace(cf.Pipeline(f), rule=cf.EventRule(**options))
 
 
 def test_a_pipe_keeps_its_rule_in_a_file(tmp_path: Path) -> None:
@@ -95,10 +97,10 @@ def test_a_pipe_keeps_its_rule_in_a_file(tmp_path: Path) -> None:
     assert cf.load(tmp_path / "pipeline.toml").rule == rule
     assert cf.load(tmp_path / "pipeline.toml").digest == pipe.digest
     assert (
-        pipe.with_rule(None).digest
+        replace(pipe, rule=None).digest
         == cf.Pipeline(cf.StickyFilter(CLASSES), beta={"weak": 0.5}).digest
     )
-    assert pipe.with_rule(cf.EventRule(1.0)).digest != pipe.digest
+    assert replace(pipe, rule=cf.EventRule(1.0)).digest != pipe.digest
 
 
 def test_a_rule_written_by_hand(tmp_path: Path) -> None:
@@ -108,10 +110,9 @@ def test_a_rule_written_by_hand(tmp_path: Path) -> None:
     assert cf.load(path).rule == cf.EventRule(120.0, ignore="b")
 
 
-def test_a_tuned_keeps_its_explanation_with_a_rule() -> None:
-    tuned = cf.Tuned(cf.RawFilter(["a", "b"]), reference="x", explanation="why")
-    with_rule = tuned.with_rule(cf.EventRule(3.0))
-    assert isinstance(with_rule, cf.Tuned)
-    assert with_rule.explanation == "why"
+def test_a_pipe_keeps_its_explanation_with_a_rule() -> None:
+    tuned = cf.Pipeline(cf.RawFilter(["a", "b"]), tuning=TuningRecord("x", "why"))
+    with_rule = replace(tuned, rule=cf.EventRule(3.0))
+    assert with_rule.tuning.explain() == "why"
     assert with_rule.rule == cf.EventRule(3.0)
     assert tuned.rule is None

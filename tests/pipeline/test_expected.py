@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -35,5 +36,5 @@ def test_states_written_without_it_still_load(tmp_path: Path) -> None:
 def test_it_stays_with_other_weights_or_filters() -> None:
     judged = pipe(expected={"weak": WEAK})
     assert cf.Pipeline.of(judged, beta={"weak": 1.0}).expected == {"weak": WEAK}
-    assert cf.Pipeline(cf.EmaFilter(["walk", "sit"]), **judged._parts).expected == {"weak": WEAK}
+    assert replace(judged, filter=cf.EmaFilter(["walk", "sit"])).expected == {"weak": WEAK}
     assert pipe().expected == {}

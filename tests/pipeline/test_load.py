@@ -64,7 +64,7 @@ def test_json_is_the_same(pipe: cf.Pipeline, tmp_path: Path) -> None:
 
 def test_a_bare_file_is_a_pipe_too(tmp_path: Path) -> None:
     pipe = cf.load(saved(tmp_path / "bare.toml"))
-    assert pipe.filter().gamma == cf.DirichletFilter(2, half_life=60.0).gamma
+    assert pipe.filter.gamma == cf.DirichletFilter(2, half_life=60.0).gamma
     assert (pipe.beta, pipe.channel, pipe.policy, pipe.reference) == (1.0, {}, None, "")
 
 
@@ -81,7 +81,7 @@ def test_a_file_with_a_policy_alone(tmp_path: Path) -> None:
     assert isinstance(tuned.policy, cf.policy.Periodic)
     rec = cf.rows(table()).by_stream()["ann"]
     assert np.array_equal(
-        cf.Pipeline.of(tuned).run(rec), cf.Pipeline.of(tuned.filter(), beta=1.0).run(rec)
+        cf.Pipeline.of(tuned).run(rec), cf.Pipeline.of(tuned.filter, beta=1.0).run(rec)
     )
     tuned.save(tmp_path / "again.toml")
     again: Any = cf.load(tmp_path / "again.toml").policy
@@ -96,10 +96,10 @@ def test_a_channel_without_weights(tmp_path: Path) -> None:
     rec = cf.rows(table()).by_stream()["ann"]
     assert np.array_equal(
         cf.Pipeline.of(tuned).run(rec),
-        cf.Pipeline.of(tuned.filter(), beta=1.0, channel={"weak": CHANNEL}).run(rec),
+        cf.Pipeline.of(tuned.filter, beta=1.0, channel={"weak": CHANNEL}).run(rec),
     )
     assert not np.array_equal(
-        cf.Pipeline.of(tuned).run(rec), cf.Pipeline.of(tuned.filter(), beta=1.0).run(rec)
+        cf.Pipeline.of(tuned).run(rec), cf.Pipeline.of(tuned.filter, beta=1.0).run(rec)
     )
 
 
@@ -107,9 +107,9 @@ def test_rows_of_one_source(tmp_path: Path, tuned: cf.Pipeline) -> None:
     probs = table().select([f"p_{c}" for c in CLASSES]).to_numpy()
     one = cf.load(saved(tmp_path / "one.toml", beta={"weak": 0.25}, channel={"weak": CHANNEL}))
     corrected = np.array([CHANNEL.apply(p) for p in probs])
-    P = cf.smooth(tuned.filter(), corrected, 0.25, 5.0)
+    P = cf.smooth(tuned.filter, corrected, 0.25, 5.0)
     assert np.array_equal(cf.smooth(one, probs, dt=5.0), P)
-    P = cf.smooth(tuned.filter(), corrected, 0.5, 5.0)
+    P = cf.smooth(tuned.filter, corrected, 0.5, 5.0)
     assert np.array_equal(cf.smooth(one, probs, 0.5, 5.0), P)
     with pytest.raises(ValueError, match="filter"):
         cf.smooth(tuned, probs)
@@ -120,7 +120,7 @@ def test_a_simple_rule_leaves_smoothing_to_another(tmp_path: Path, tuned: cf.Pip
     rec = cf.rows(table()).by_stream()["ann"]
     with pytest.raises(TypeError, match="filter"):
         cf.Pipeline.of(rule).smooth(rec)
-    rule = cf.Tuned(cf.HoldFilter(CLASSES), beta=BETA, reference="strong", smoother=tuned)
+    rule = cf.Pipeline(cf.HoldFilter(CLASSES), beta=BETA, smoother=tuned)
     for lag in (None, 3):
         assert np.array_equal(cf.Pipeline.of(rule).smooth(rec, lag=lag), tuned.smooth(rec, lag))
     assert np.array_equal(

@@ -71,14 +71,14 @@ def test_it_does_not_change() -> None:
     policy.called("strong", ROW, ROW, 1.0)
     pipe = make_pipe(f, policy=policy, beta=beta)
     beta["weak"] = 0.9
-    pipe.filter().update(ROW)
+    pipe.filter.update(ROW)
     fresh = cf.DirichletFilter(CLASSES)
-    assert pipe.filter().probs.tolist() == fresh.probs.tolist() != f.probs.tolist()
+    assert pipe.filter.probs.tolist() == fresh.probs.tolist() != f.probs.tolist()
     assert pipe.policy is not None
     assert pipe.policy.state == cf.policy.Periodic(3).state != policy.state
     assert pipe.beta == BETA
     with pytest.raises(FrozenInstanceError, match="beta"):
-        pipe.beta = 1.0
+        pipe.beta = 1.0  # type: ignore[misc]
     with pytest.raises(FrozenInstanceError, match="beta"):
         del pipe.beta
 

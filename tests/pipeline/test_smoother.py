@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import classfilter as cf
+from classfilter.pipeline import under_rule
 from classfilter.report.page_data import playable
 from conftest import Run
 from saved_files import file_of, loaded
@@ -85,8 +87,8 @@ def test_a_file_brings_back_all_of_a_smoother_to_the_bit(
     smoother = cf.Pipeline(slow, **of_slow)
     whole = cf.Pipeline(f, smoother=smoother, **parts)
     again = loaded(file_of(whole))
-    wanted = smoother if smoother.rule is not None else smoother.with_rule(whole.rule)
-    assert again.smoother.settings == wanted.settings
+    wanted = smoother if smoother.rule is not None else replace(smoother, rule=whole.rule)
+    assert again.smoothing.settings == wanted.settings
     assert again.settings == whole.settings
     assert again.digest == whole.digest
 
@@ -101,7 +103,7 @@ def test_a_file_has_all_of_the_smoother(tmp_path: Path) -> None:
     assert "merge_gap" not in written
     again = cf.load(tmp_path / "walk.toml")
     df = table()
-    assert again.smoother.rule == cf.EventRule(90.0)
+    assert again.smoothing.rule == cf.EventRule(90.0)
     rec = cf.rows(df).by_stream()["ann"]
     assert np.array_equal(again.smooth(rec), cf.Pipeline.of(slow).smooth(rec))
     assert np.array_equal(again.run(rec), cf.Pipeline.of(pipe()).run(rec))
@@ -116,12 +118,12 @@ def test_a_smoother_without_a_rule_has_that_of_the_pipe() -> None:
         "[smoother.beta]\nweak = 0.25\nstrong = 1\n"
     )
     read = loaded(text)
-    slow = read.smoother
-    assert slow.filter().stay == cf.StickyFilter(CLASSES, half_life=600.0).stay
+    slow = read.smoothing
+    assert slow.filter.stay == cf.StickyFilter(CLASSES, half_life=600.0).stay
     assert slow.beta == {"weak": 0.25, "strong": 1.0}
     assert slow.channel == {"weak": None, "strong": None}
     assert slow.rule == read.rule == cf.EventRule(30.0)
-    assert read.filter().stay == cf.StickyFilter(CLASSES, half_life=60.0).stay
+    assert read.filter.stay == cf.StickyFilter(CLASSES, half_life=60.0).stay
 
 
 def test_each_label_has_a_smoother_of_its_own(tmp_path: Path) -> None:
@@ -136,13 +138,13 @@ def test_each_label_has_a_smoother_of_its_own(tmp_path: Path) -> None:
 
     for slow in (several(0.99, 0.9), several(0.99, 0.99), several(0.95, 0.99, beta=0.5)):
         for below in (cf.Pipeline(cf.MultiLabelFilter(labels, quick)), several(0.9, 0.8)):
-            both = cf.Pipeline(below.filter(), smoother=slow, rule=cf.EventRule(3.0))
+            both = cf.Pipeline(below.filter, smoother=slow, rule=cf.EventRule(3.0))
             both.save(tmp_path / "birds.toml")
             again = cf.load(tmp_path / "birds.toml")
             assert again.digest == both.digest
-            assert again.smoother.settings == slow.with_rule(both.rule).settings
+            assert again.smoothing.settings == replace(slow, rule=both.rule).settings
             lane = again.head("wren")
-            assert lane.smoother.filter().stay == slow.head("wren").filter().stay
+            assert lane.smoothing.filter.stay == slow.head("wren").filter.stay
     only = cf.Pipeline(cf.MultiLabelFilter(labels, quick), smoother=several(0.99, 0.9))
     only.save(tmp_path / "birds.toml")
     text = (tmp_path / "birds.toml").read_text()
@@ -164,7 +166,7 @@ def test_smoothed_rows_have_the_rule_of_the_smoother(tmp_path: Path, run: Run) -
     recs = cf.rows(df).by_stream()
     assert both.events(recs, smooth=True) == cf.events(recs, pipe(SLOW, rule=PATIENT), smooth=True)
     fallback = pipe(rule=RULE, smoother=pipe(SLOW))
-    assert fallback.smoother.rule == RULE
+    assert fallback.smoothing.rule == RULE
     assert cf.events(df, fallback, smooth=True).equals(cf.events(rows, RULE))
     both.save(tmp_path / "walk.toml")
     df.write_csv(tmp_path / "in.csv")
@@ -176,27 +178,20 @@ def test_smoothed_rows_have_the_rule_of_the_smoother(tmp_path: Path, run: Run) -
 def test_copies_keep_the_smoother() -> None:
     both = pipe(rule=RULE, smoother=pipe(SLOW, rule=PATIENT), policy=cf.policy.Periodic(4))
     assert pickle.loads(pickle.dumps(both)).settings == both.settings
-    one = both.with_rule(cf.EventRule(7.0))
-    assert one.rule == one.smoother.rule == cf.EventRule(7.0)
-    assert one.smoother.filter().stay == SLOW.stay
-    two = both.with_rule(RULE, smoothed=cf.EventRule(9.0))
-    assert (two.rule, two.smoother.rule) == (RULE, cf.EventRule(9.0))
-    none = both.with_rule(None)
-    assert (none.rule, none.smoother.rule) == (None, None)
-    alone = pipe().with_rule(RULE, smoothed=PATIENT)
-    assert (alone.rule, alone.smoother.rule) == (RULE, PATIENT)
-    assert alone.smoother.filter().stay == pipe().filter().stay
-    assert pipe().with_rule(RULE).smoother.rule == RULE
+    one = under_rule(both, cf.EventRule(7.0))
+    assert one.rule == one.smoothing.rule == cf.EventRule(7.0)
+    assert one.smoothing.filter.stay == SLOW.stay
+    two = replace(both, rule=cf.EventRule(9.0))
+    assert (two.rule, two.smoothing.rule) == (cf.EventRule(9.0), PATIENT)
+    none = under_rule(both, None)
+    assert (none.rule, none.smoothing.rule) == (None, None)
+    assert replace(pipe(), rule=RULE).smoothing.rule == RULE
     given = cf.Pipeline.of(both, beta={"weak": 0.5, "strong": 0.75})
-    assert given.smoother.beta == given.beta == {"weak": 0.5, "strong": 0.75}
-    assert given.smoother.rule == PATIENT
+    assert given.smoothing.beta == given.beta == {"weak": 0.5, "strong": 0.75}
+    assert given.smoothing.rule == PATIENT
     assert both.digest != pipe(rule=RULE, policy=both.policy).digest
 
 
-def test_what_does_not_differ_is_no_smoother_of_its_own() -> None:
-    same = pipe(smoother=pipe())
-    assert same.smoother is same
-    assert "smoother" not in same.settings
-    held = cf.Tuned(cf.HoldFilter(CLASSES), beta=BETA, reference="strong", smoother=pipe(SLOW))
-    assert held.expecting({}).smoother is held.smoother
-    assert playable(held) is held.smoother
+def test_a_simple_rule_is_played_as_its_smoother() -> None:
+    held = cf.Pipeline(cf.HoldFilter(CLASSES), beta=BETA, smoother=pipe(SLOW, rule=RULE))
+    assert playable(held) is held.smoothing

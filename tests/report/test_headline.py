@@ -12,6 +12,7 @@ import pytest
 from sklearn.metrics import accuracy_score, f1_score
 
 import classfilter as cf
+from classfilter.pipeline import under_rule
 from classfilter.report.headline import figures, headline
 from classfilter.report.page import label_measures, with_averages
 from label_report import LABELS, label_recordings, label_settings
@@ -128,7 +129,7 @@ def test_rows_without_time() -> None:
 
 def test_several_labels_at_once() -> None:
     recs = label_recordings()
-    tuned = label_settings().with_rule(cf.EventRule(10.0))
+    tuned = under_rule(label_settings(), cf.EventRule(10.0))
     measures = label_measures(list(recs.values()), tuned, labelled=True)
     result = with_averages(figures(list(recs.items()), tuned), measures, labelled=True)
     shown = tiles(headline(result, tuned))

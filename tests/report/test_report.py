@@ -25,6 +25,7 @@ from classfilter.report.sections import (
     sources_section,
     streams_section,
 )
+from classfilter.tuning import TuningRecord
 from conftest import Run
 
 report = import_module("classfilter.report.page")
@@ -145,7 +146,7 @@ def unpacked(text: str, dtype: str) -> Any:
 def test_rows_are_embedded_to_the_bit() -> None:
     recs = streams(classes=ABCD, sources=["strong", "weak"])
     f = cf.DirichletFilter(["c", "a", "b", "d"], 0.97)
-    tuned = cf.Tuned(f, beta={"weak": 0.25, "strong": 1.0}, channel={}, reference="strong")
+    tuned = cf.Pipeline(f, beta={"weak": 0.25, "strong": 1.0})
     data = page_data([("one", recs[0]), ("two", recs[1])], tuned)
     assert data["classes"] == ["c", "a", "b", "d"]
     assert data["zone"] is None
@@ -185,14 +186,14 @@ def test_first_rows() -> None:
 
 
 def test_a_simple_rule_gives_its_place_to_a_filter() -> None:
-    def settings(f: Any, smoother: Any = None) -> cf.Tuned:
+    def settings(f: Any, smoother: Any = None) -> cf.Pipeline:
         beta = {"strong": 1.0}
-        return cf.Tuned(f, beta=beta, channel={}, reference="strong", smoother=smoother)
+        return cf.Pipeline(f, beta=beta, smoother=smoother)
 
     sticky = settings(cf.StickyFilter(2))
     assert playable(sticky) is sticky
-    assert playable(settings(cf.HoldFilter(2), sticky)) is sticky
-    assert isinstance(playable(settings(cf.HoldFilter(2))).filter(), cf.DirichletFilter)
+    assert playable(settings(cf.HoldFilter(2), sticky)).settings == sticky.settings
+    assert isinstance(playable(settings(cf.HoldFilter(2))).filter, cf.DirichletFilter)
 
 
 # --- what it measures -----------------------------------------------------------------------
@@ -247,12 +248,11 @@ def test_confusions_by_hand() -> None:
     ]  # fmt: skip
 
 
-def settings(gamma: float = 0.9) -> cf.Tuned:
+def settings(gamma: float = 0.9) -> cf.Pipeline:
     f = cf.DirichletFilter(ABCD, gamma, estimate="mean")
     beta = {"strong": 1.0, "weak": 0.1}
-    return cf.Tuned(
-        f, beta=beta, channel=dict.fromkeys(beta), reference="strong", explanation="As it is."
-    )
+    record = TuningRecord("strong", "As it is.")
+    return cf.Pipeline(f, beta=beta, channel=dict.fromkeys(beta), tuning=record)
 
 
 def cells(html: str) -> list[list[str]]:
@@ -320,7 +320,7 @@ def test_rows_of_one_time(tmp_path: Path) -> None:
     )
     f = cf.RawFilter(["a", "b"])
     beta = {"weak": 1.0, "strong": 1.0}
-    tuned = cf.Tuned(f, beta=beta, channel={}, reference="strong")
+    tuned = cf.Pipeline(f, beta=beta)
     html = streams_section([("one", rec)], tuned, False)
     assert cells(html)[-1] == ["one", "200", "0.0", "0.0", "0.0"]
     cf.report(rec, tmp_path / "r.html", tuned)

@@ -224,7 +224,7 @@ def test_what_is_wrong_with_the_columns_is_said_before_anything_runs(spark: Any)
         with pytest.raises(error, match=match):
             cf.spark.filter_frame(frame, FILTERS[0], beta=BETA, channel=CHANNEL, **more)
 
-    refuse("has no column time", frame.drop("time"))
+    refuse("has no `time` column", frame.drop("time"))
     refuse("p_<class>", frame.drop("p_sit", "p_walk", "p_sleep"))
     text = frame.withColumn("time", frame.time.cast("string"))
     refuse("column time is string, not a time; cast it: .*to_timestamp", text, TypeError)

@@ -63,18 +63,18 @@ def test_how_far_errors_last_from_call_to_call(r: float, every: int) -> None:
         warnings.simplefilter("always")
         tuned = cf.tune(recs, reference="strong", every=every)
     known = correlation_by_labels(recs, every)
-    assert tuned.assumptions is not None
-    assert tuned.assumptions.error_correlation == pytest.approx(known, abs=0.06)
+    assert tuned.tuning.assumptions is not None
+    assert tuned.tuning.assumptions.error_correlation == pytest.approx(known, abs=0.06)
     warned = [w for w in caught if "errors of 'strong' last" in str(w.message)]
-    assert bool(warned) == (tuned.assumptions.error_correlation >= 0.75) == (known > 0.75)
-    assert ("Errors of 'strong' last" in tuned.explanation) == bool(warned)
+    assert bool(warned) == (tuned.tuning.assumptions.error_correlation >= 0.75) == (known > 0.75)
+    assert ("Errors of 'strong' last" in tuned.tuning.explain()) == bool(warned)
 
 
 @pytest.mark.slow
 def test_the_order_of_the_streams_is_of_no_account() -> None:
     days = [cf.simulate("capture24", hours=1.5, seed=seed).rows() for seed in range(5)]
     one, other = cf.tune(days, reference="strong"), cf.tune(days[::-1], reference="strong")
-    assert one.candidate == other.candidate
+    assert one.tuning.candidate == other.tuning.candidate
     np.testing.assert_allclose(one.run(days[0]), other.run(days[0]), rtol=0, atol=1e-9)
 
 
@@ -87,7 +87,7 @@ def test_permuted_classes_permute_the_choice() -> None:
         for d in days
     ]
     one, other = cf.tune(days, reference="strong"), cf.tune(permuted, reference="strong")
-    assert one.candidate == other.candidate
+    assert one.tuning.candidate == other.tuning.candidate
     np.testing.assert_allclose(
         one.run(days[0])[:, order], other.run(permuted[0]), rtol=0, atol=1e-9
     )
@@ -112,7 +112,8 @@ def test_hold_where_only_hold_can_win() -> None:
             )
         )
     tuned = cf.tune(recs, reference="strong")
-    assert isinstance(tuned.filter(), cf.HoldFilter), tuned.explanation
+    assert isinstance(tuned.filter, cf.HoldFilter), tuned.tuning.explain()
     assert (
-        "A simple rule, to hold the last prediction of 'strong', changes class" in tuned.explanation
+        "A simple rule, to hold the last prediction of 'strong', changes class"
+        in tuned.tuning.explain()
     )

@@ -12,14 +12,14 @@ import classfilter as cf
 from classfilter import Rows
 from classfilter.tuning import Candidate, Effect, prepare, tune
 from classfilter.tuning.effect import draw_changes
-from classfilter.tuning.explanation import describe
+from classfilter.tuning.explanation import describe, name_of
 from classfilter.tuning.rows import JoinedRows, concatenate
 from tuning_days import changed, day, days, messy, tuned_short
 
 
 def classes_by_loop(pipe: cf.Pipeline, rec: Rows) -> tuple[list[int], list[int]]:
     """Return the class of the last prediction and the filtered one after each row, -1 before."""
-    filter_, time = pipe.filter(), None
+    filter_, time = pipe.filter, None
     raw: list[int] = []
     filtered: list[int] = []
     for t, source, p in zip(rec.time.tolist(), rec.source_names.tolist(), rec.probs, strict=True):
@@ -27,7 +27,7 @@ def classes_by_loop(pipe: cf.Pipeline, rec: Rows) -> tuple[list[int], list[int]]
         missing = math.isnan(p[0])
         filter_.update(
             p if missing or channel is None else channel.apply(p),
-            pipe.beta[source],  # type: ignore[index]
+            pipe.beta[source],
             dt,
         )
         raw.append((raw[-1] if raw else -1) if missing else max(range(p.size), key=lambda k: p[k]))
@@ -68,24 +68,25 @@ def test_the_first_line_has_what_a_loop_counts() -> None:
         changes, time = count_by_loop(rec.time.tolist(), filtered)
         after, spent = after + changes, spent + time
         rows += sum(k >= 0 for k in raw)
-    effect = tuned.effect
+    effect, candidate = tuned.tuning.effect, tuned.tuning.candidate
     assert effect is not None
+    assert candidate is not None
     assert (effect.changes_before, effect.changes_after, effect.rows) == (before, after, rows)
     assert effect.time == pytest.approx(spent, rel=1e-12)
     assert spent < sum(rec.time[-1] - rec.time[0] for rec in recs) - 5000
-    assert tuned.explanation.splitlines()[0] == (
-        "A sticky filter with estimated transitions changes class "
+    assert tuned.tuning.explain().splitlines()[0] == (
+        f"{name_of(candidate, 'strong', True)} changes class "
         f"{3600 * after / spent:.1f} times an hour instead of {3600 * before / spent:.0f}, over 2 "
         f"streams and {spent / 3600:.1f} h."
     )
-    assert "Times are read as seconds." in tuned.explanation
+    assert "Times are read as seconds." in tuned.tuning.explain()
 
 
 def test_thinned_recordings_are_counted_as_they_will_be() -> None:
     both = [day(seed, 2.0).rows(every=None) for seed in range(2)]
     thin = [day(seed, 2.0).rows(every=6) for seed in range(2)]
     dense, sparse = tune(both, "sticky", "strong", every=6), tune(thin, "sticky", "strong")
-    assert dense.effect == sparse.effect
+    assert dense.tuning.effect == sparse.tuning.effect
 
 
 def joined(recs: list[Rows]) -> JoinedRows:
@@ -116,7 +117,7 @@ def test_the_delay_is_that_of_a_loop(kind: str) -> None:
     }
     delays = []
     for old, new, row in zip(*draw_changes(counts, len(rows.source)), strict=True):
-        filter_, length = tuned.filter(), 64
+        filter_, length = tuned.filter, 64
         for offset in range(-length, length):
             at = (row + offset) % len(rows.source)
             source = rows.sources[rows.source[at]]
@@ -129,12 +130,12 @@ def test_the_delay_is_that_of_a_loop(kind: str) -> None:
                 break
         else:
             delays.append(math.inf)
-    effect = tuned.effect
+    effect = tuned.tuning.effect
     assert effect is not None
     assert effect.delay == sorted(delays)[len(delays) // 2] > 0
     assert effect.delay_rows == effect.delay / 5
     sentence = f"it follows after about {effect.delay:.0f} s ({effect.delay_rows:.0f} row"
-    assert sentence in tuned.explanation.splitlines()[1]
+    assert sentence in tuned.tuning.explain().splitlines()[1]
 
 
 def test_changes_are_drawn_as_often_as_they_occur() -> None:
@@ -208,12 +209,14 @@ def test_the_sentences(candidate: Candidate, effect: Effect | None, lines: list[
 @pytest.mark.filterwarnings("ignore::classfilter.inputs.OddRowsWarning")
 def test_times_that_cannot_be_seconds() -> None:
     recs = [changed(rec, time=1.7e12 + 1000 * rec.time) for rec in days([0, 1], 2.0)]
-    tuned, seconds = tune(recs, "sticky", "strong"), tuned_short("sticky").effect
-    assert tuned.effect is not None
+    tuned, seconds = tune(recs, "sticky", "strong"), tuned_short("sticky").tuning.effect
+    assert tuned.tuning.effect is not None
     assert seconds is not None
-    assert tuned.effect[:2] == seconds[:2]
-    rates = [1000 * n / tuned.effect.rows for n in tuned.effect[:2]]
+    assert tuned.tuning.effect[:2] == seconds[:2]
+    rates = [1000 * n / tuned.tuning.effect.rows for n in tuned.tuning.effect[:2]]
     line = f"changes class {rates[1]:.2g} times in 1000 rows instead of {rates[0]:.0f}, over 2 str"
-    assert line in tuned.explanation.splitlines()[0]
-    assert f"it follows after {seconds.delay_rows:.0f} rows." in tuned.explanation.splitlines()[1]
-    assert tuned.explanation.endswith("Times do not look like seconds.")
+    assert line in tuned.tuning.explain().splitlines()[0]
+    assert (
+        f"it follows after {seconds.delay_rows:.0f} rows." in tuned.tuning.explain().splitlines()[1]
+    )
+    assert tuned.tuning.explain().endswith("Times do not look like seconds.")

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import classfilter as cf
-from classfilter.tuning import Tuned
+from classfilter.pipeline import Pipeline
 from classfilter.tuning.event_duration import EventDurations
 from classfilter.tuning.event_rule import with_event_rule
 from classfilter.tuning.tuner import _tune_classes
@@ -26,11 +26,11 @@ CLASSES = next(iter(RECS.values())).classes
 
 
 @lru_cache
-def without_rule() -> Tuned:
+def without_rule() -> Pipeline:
     return _tune_classes(list(RECS.values()), "sticky", "strong", None, None, False, None, None)
 
 
-def with_rule(duration: Any) -> Tuned:
+def with_rule(duration: Any) -> Pipeline:
     durations = EventDurations.of(duration, CLASSES)
     return with_event_rule(without_rule(), list(RECS.values()), durations)
 
@@ -38,8 +38,8 @@ def with_rule(duration: Any) -> Tuned:
 tuned_for = lru_cache(with_rule)
 
 
-def offline_events(tuned: Tuned, recs: Any = RECS) -> cf.Events:
-    events: cf.Events = cf.events(recs, tuned, tuned.smoother.rule, smooth=True)
+def offline_events(tuned: Pipeline, recs: Any = RECS) -> cf.Events:
+    events: cf.Events = cf.events(recs, tuned, tuned.smoothing.rule, smooth=True)
     return events
 
 
@@ -48,13 +48,13 @@ def numbers(line: str) -> list[float]:
 
 
 def test_as_many_events_as_the_duration_leads_to_expect() -> None:
-    expected = 3 * HOURS * 3600 / 900
-    tuned = tuned_for("15min")
+    expected = 3 * HOURS * 3600 / 3600
+    tuned = tuned_for("60min")
     live, offline = cf.events(RECS, tuned), offline_events(tuned)
     assert len(offline) <= expected
     assert len(live) >= len(offline)
     # A cost that is smaller by a percent has too many, or the argmax has few enough.
-    rule = tuned.smoother.rule
+    rule = tuned.smoothing.rule
     assert rule is not None
     assert rule.change_cost > 0
     less = cf.events(RECS, tuned, cf.EventRule(0.985 * rule.change_cost), smooth=True)
@@ -71,16 +71,16 @@ def test_one_duration_in_many_ways(same: Any) -> None:
 
 def test_tune_takes_a_duration() -> None:
     tuned = cf.tune(RECS, "sticky", "strong", event_duration="15min")
-    assert tuned.explanation == tuned_for("15min").explanation
+    assert tuned.tuning.explain() == tuned_for("15min").tuning.explain()
     assert str(tuned) == str(tuned_for("15min"))
     assert tuned.settings == tuned_for("15min").settings
-    assert tuned.smoother.settings == tuned_for("15min").smoother.settings
-    assert (without_rule().rule, without_rule().event_effect) == (None, None)
+    assert tuned.smoothing.settings == tuned_for("15min").smoothing.settings
+    assert (without_rule().rule, without_rule().tuning.event_effect) == (None, None)
 
 
 def test_what_is_said_is_what_is_counted() -> None:
     tuned, hours = tuned_for("15min"), 3 * HOURS
-    effect = tuned.event_effect
+    effect = tuned.tuning.event_effect
     assert effect is not None
     counts = {
         "live": len(cf.events(RECS, tuned)),
@@ -92,12 +92,12 @@ def test_what_is_said_is_what_is_counted() -> None:
     }
     assert {name: getattr(effect, name) for name in counts} == counts
     assert effect.time == pytest.approx(3600 * hours)
-    lines = tuned.explanation.splitlines()
+    lines = tuned.tuning.explain().splitlines()
     start = next(i for i, line in enumerate(lines) if line.startswith("For events of about 15 min"))
     per_hour = {name: float(f"{count / hours:.2g}") for name, count in counts.items()}
     rates = numbers(lines[start].partition(":")[2])
     assert rates[0::2] == [per_hour["live"], per_hour["offline"]]
-    assert rates[1::2] == [tuned.rule.change_cost, tuned.smoother.rule.change_cost]  # type: ignore[union-attr]
+    assert rates[1::2] == [tuned.rule.change_cost, tuned.smoothing.rule.change_cost]  # type: ignore[union-attr]
     assert numbers(lines[start + 1]) == [per_hour["argmax_live"], per_hour["argmax_offline"]]
     assert numbers(lines[start + 3]) == [per_hour["half"], per_hour["double"]]
     late = f"{effect.delay:.3g} s ({effect.delay_rows:.0f} rows)"
@@ -113,9 +113,9 @@ def test_the_delay_is_that_of_a_tracker() -> None:
         ):
             tracker.update(stream, time, source, p)
             late += [time - event.end for event in tracker.pop_events()]
-    assert tuned.event_effect is not None
-    assert tuned.event_effect.delay == np.median(late)
-    assert tuned.event_effect.delay_rows == np.median(late) / 5
+    assert tuned.tuning.event_effect is not None
+    assert tuned.tuning.event_effect.delay == np.median(late)
+    assert tuned.tuning.event_effect.delay_rows == np.median(late) / 5
 
 
 def test_durations_of_classes() -> None:
@@ -123,7 +123,7 @@ def test_durations_of_classes() -> None:
     classes = CLASSES
     lasts = {name: 300.0 * (1 + k) for k, name in enumerate(classes)}
     tuned = with_rule(lasts)
-    offline, rule = offline_events(tuned), tuned.smoother.rule
+    offline, rule = offline_events(tuned), tuned.smoothing.rule
     time = sum(5 * tuned.smooth(rec).sum(axis=0) for rec in RECS.values())
     expected = sum(t / d for t, d in zip(time, lasts.values(), strict=True))
     assert len(offline) <= expected
@@ -134,8 +134,8 @@ def test_durations_of_classes() -> None:
     )
     less = {name: 0.97 * x for name, x in cost.items()}
     assert len(cf.events(RECS, tuned, cf.EventRule(less), smooth=True)) >= len(offline)
-    assert f"10 min ({classes[1]})" in tuned.explanation
-    assert "on average for a change" in tuned.explanation
+    assert f"10 min ({classes[1]})" in tuned.tuning.explain()
+    assert "on average for a change" in tuned.tuning.explain()
 
 
 def test_gaps_end_events_and_are_no_time() -> None:
@@ -148,21 +148,21 @@ def test_gaps_end_events_and_are_no_time() -> None:
     tuned = with_event_rule(without_rule(), list(apart.values()), durations)
     assert tuned.rule is not None
     assert tuned.rule.max_gap == 900
-    effect = tuned.event_effect
+    effect = tuned.tuning.event_effect
     assert effect is not None
     # The row before a gap stands for as long as an event may.
     assert effect.time == pytest.approx(3 * (HOURS * hour + 900 - 5))
     assert len(offline_events(tuned, apart)) <= effect.time / 900
-    assert "Where no row comes for 15 min, events end." in tuned.explanation
+    assert "Where no row comes for 15 min, events end." in tuned.tuning.explain()
     assert tuned_for("15min").rule.max_gap is None  # type: ignore[union-attr]
 
 
 def test_recordings_that_were_thinned_have_the_events_they_will_have() -> None:
     dense = [cf.simulate(hours=1.0, seed=i).rows(every=None) for i in range(3)]
     tuned = cf.tune(dense, "sticky", "strong", every=6, event_duration="5min")
-    assert tuned.event_effect is not None
-    assert tuned.event_effect.rows == 3 * 720
-    assert tuned.event_effect.offline <= 36
+    assert tuned.tuning.event_effect is not None
+    assert tuned.tuning.event_effect.rows == 3 * 720
+    assert tuned.tuning.event_effect.offline <= 36
 
 
 def test_durations_longer_than_the_recordings() -> None:
@@ -174,7 +174,7 @@ def test_durations_longer_than_the_recordings() -> None:
 def test_a_duration_so_short_that_the_most_probable_class_is_best() -> None:
     tuned = tuned_for("30s")
     assert tuned.rule is not None
-    assert (tuned.smoother.rule, tuned.rule.min_duration) == (cf.EventRule(0.0), 0.0)
+    assert (tuned.smoothing.rule, tuned.rule.min_duration) == (cf.EventRule(0.0), 0.0)
 
 
 def test_several_labels_at_once() -> None:
@@ -182,24 +182,24 @@ def test_several_labels_at_once() -> None:
     base = cf.tune(recs, "sticky", "strong")
     tuned = with_event_rule(base, recs, EventDurations.of("60s", recs[0].classes))
     time = np.sum([rec.dt @ tuned.smooth(rec) for rec in recs], axis=0)
-    events = cf.events(recs, tuned, tuned.smoother.rule, smooth=True)
+    events = cf.events(recs, tuned, tuned.smoothing.rule, smooth=True)
     assert len(events) <= (time.sum() + 10) / 60
     each = dict(zip(recs[0].classes, ("40s", "2min"), strict=True))
     by_label = with_event_rule(base, recs, EventDurations.of(each, recs[0].classes))
     assert by_label.rule is not None
     cost = by_label.rule.change_cost
     assert set(cost) == set(recs[0].classes)
-    assert len(cf.events(recs, by_label)) == by_label.event_effect.live  # type: ignore[union-attr]
+    assert len(cf.events(recs, by_label)) == by_label.tuning.event_effect.live
 
 
 def test_too_little_data_still_has_a_rule() -> None:
     short = {name: rec.take(slice(0, 120)) for name, rec in RECS.items()}
     with pytest.warns(UserWarning, match="tuning needs"):
         tuned = cf.tune(short, reference="strong", event_duration="2min")
-    assert tuned.criterion == "nothing"
-    assert tuned.event_effect is not None
-    assert len(cf.events(short, tuned)) == tuned.event_effect.live
-    assert tuned.explanation.splitlines()[1].startswith("For events of about 2 min: ")
+    assert tuned.tuning.criterion == "nothing"
+    assert tuned.tuning.event_effect is not None
+    assert len(cf.events(short, tuned)) == tuned.tuning.event_effect.live
+    assert tuned.tuning.explain().splitlines()[1].startswith("For events of about 2 min: ")
 
 
 def test_text_needs_times_in_seconds() -> None:
@@ -208,6 +208,6 @@ def test_text_needs_times_in_seconds() -> None:
     with rejected("event_duration"):
         with_event_rule(base, days, EventDurations.of("15min", CLASSES))
     tuned = with_event_rule(base, days, EventDurations.of(900 / 86400 / 365, CLASSES))
-    assert tuned.event_effect is not None
-    assert not tuned.event_effect.in_seconds
-    assert "events in 1000 rows live, at a cost of" in tuned.explanation
+    assert tuned.tuning.event_effect is not None
+    assert not tuned.tuning.event_effect.in_seconds
+    assert "events in 1000 rows live, at a cost of" in tuned.tuning.explain()

@@ -116,13 +116,13 @@ def test_tune_chooses_by_a_grid_of_costs() -> None:
     recs = dict(enumerate(days(range(3), 1.0)))
     recs[3] = changed(recs[0], label=None)
     tuned = with_event_rule(cf.tune(recs, "sticky", "strong"), list(recs.values()), None, True)
-    effect = tuned.event_effect
+    effect = tuned.tuning.event_effect
     assert effect is not None
     assert effect.chosen_by == "labels"
     assert effect.by_labels is not None
     known = {stream: recs[stream] for stream in range(3)}
     truth = cf.label_events(known)
-    rules = (tuned.rule, tuned.smoother.rule)
+    rules = (tuned.rule, tuned.smoothing.rule)
     ways = (tuned.run, tuned.smooth)
     for way, rule, chosen in zip(ways, rules, effect.by_labels, strict=True):
         assert rule == cf.EventRule(chosen.cost)
@@ -138,7 +138,7 @@ def test_tune_chooses_by_a_grid_of_costs() -> None:
         assert chosen.low <= best <= chosen.high
         assert chosen.f1 == pytest.approx(f1[chosen.cost])
         assert chosen.f1 > f1[best] - 3 * chosen.error
-    lines = tuned.explanation.splitlines()
+    lines = tuned.tuning.explain().splitlines()
     live, offline = effect.by_labels
     assert f"Live: {live.f1:.1%} ± {live.error:.1%} at " in "".join(lines)
     assert any(line.startswith(f"Offline: {offline.f1:.1%}") for line in lines)
@@ -147,4 +147,4 @@ def test_tune_chooses_by_a_grid_of_costs() -> None:
 def test_of_one_stream_it_says_that_it_cannot_tell() -> None:
     rec = days([0], 1.0)
     tuned = with_event_rule(cf.tune(rec, "sticky", "strong"), rec, None, True)
-    assert "; one stream cannot tell how uncertain that is." in tuned.explanation
+    assert "; one stream cannot tell how uncertain that is." in tuned.tuning.explain()

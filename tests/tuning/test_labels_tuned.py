@@ -12,7 +12,8 @@ import pytest
 
 import classfilter as cf
 from classfilter import Rows
-from classfilter.tuning import LabelTuning, Tuned
+from classfilter.pipeline import Pipeline, under_rule
+from classfilter.tuning import LabelTuning, untempered
 from label_days import label_day, with_labels
 
 NAN = float("nan")
@@ -58,7 +59,7 @@ def recs() -> tuple[Rows, ...]:
 
 
 @lru_cache
-def tuned() -> Tuned:
+def tuned() -> Pipeline:
     return cf.tune(recs(), reference="strong")
 
 
@@ -68,17 +69,17 @@ POOLED = tuple(name for name in recs()[0].classes if name not in OWN)
 
 @pytest.mark.parametrize("label", OWN)
 def test_a_label_with_plenty_of_data_has_the_settings_of_its_lanes(label: str) -> None:
-    alone = cf.tune([rec.head(label) for rec in recs()], reference="strong").untempered()
-    assert tuned().head(label).with_rule(None).settings == alone.with_rule(None).settings
-    assert tuned().by_label[label].candidate == alone.candidate
-    assert tuned().by_label[label].effect == alone.effect
+    alone = untempered(cf.tune([rec.head(label) for rec in recs()], reference="strong"))
+    assert under_rule(tuned().head(label), None).settings == under_rule(alone, None).settings
+    assert tuned().tuning.by_label[label].tuning.candidate == alone.tuning.candidate
+    assert tuned().tuning.by_label[label].tuning.effect == alone.tuning.effect
 
 
 def test_rare_labels_have_the_settings_of_all_labels_together() -> None:
-    pooled = cf.tune(pooled_lanes(recs()), reference="strong").untempered()
+    pooled = untempered(cf.tune(pooled_lanes(recs()), reference="strong"))
     for label in POOLED:
-        assert settings(tuned().head(label).with_rule(None)) == settings(pooled.with_rule(None))
-    assert len({id(tuned().by_label[label]) for label in POOLED}) == 1
+        assert settings(under_rule(tuned().head(label), None)) == settings(under_rule(pooled, None))
+    assert len({id(tuned().tuning.by_label[label]) for label in POOLED}) == 1
 
 
 def test_a_saved_pipe_is_the_same(tmp_path: Path) -> None:
@@ -94,9 +95,9 @@ def test_a_source_that_never_predicts_a_label_has_the_pooled_weight() -> None:
         for rec in (label_day(seed, 240, LENGTHS[:1]) for seed in range(3))
     ]
     with pytest.warns(UserWarning, match="sources without any prediction: 'weak'. They get no"):
-        alone = cf.tune([rec.head("quiet") for rec in days], reference="strong").untempered()
+        alone = untempered(cf.tune([rec.head("quiet") for rec in days], reference="strong"))
     assert list(alone.beta) == ["strong"]
-    pooled = cf.tune(pooled_lanes(days), reference="strong").untempered()
+    pooled = untempered(cf.tune(pooled_lanes(days), reference="strong"))
     lane = cf.tune(days, reference="strong").head("quiet")
     assert lane.beta == {"strong": alone.beta["strong"], "weak": pooled.beta["weak"]}
     assert lane.channel == {"strong": None, "weak": pooled.channel["weak"]}
@@ -104,7 +105,7 @@ def test_a_source_that_never_predicts_a_label_has_the_pooled_weight() -> None:
 
 
 def test_the_explanation_counts_all_labels_and_has_a_line_for_each() -> None:
-    lines = tuned().explanation.splitlines()
+    lines = tuned().tuning.explain().splitlines()
     before = after = 0
     for rec in recs():
         P = tuned().run(rec)
@@ -116,7 +117,7 @@ def test_the_explanation_counts_all_labels_and_has_a_line_for_each() -> None:
             before += int(np.abs(np.diff((rec.probs[last, k] > 0.5)[ends].astype(int))).sum())
             after += int(np.abs(np.diff((P[:, k] > 0.5)[ends].astype(int))).sum())
     hours = sum(rec.time[-1] - rec.time[0] for rec in recs()) / 3600
-    effect = tuned().effect
+    effect = tuned().tuning.effect
     assert effect is not None
     assert (effect.changes_before, effect.changes_after) == (before, after)
     assert effect.time == pytest.approx(3600 * hours)
@@ -139,8 +140,10 @@ def test_the_explanation_counts_all_labels_and_has_a_line_for_each() -> None:
 
 def test_one_label_and_one_source() -> None:
     days = [label_day(seed, 240, [(6, 9)], ["weak"]) for seed in range(3)]
-    alone = cf.tune([rec.head("bird0") for rec in days]).untempered()
-    assert cf.tune(days).head("bird0").with_rule(None).settings == alone.with_rule(None).settings
+    alone = untempered(cf.tune([rec.head("bird0") for rec in days]))
+    assert (
+        under_rule(cf.tune(days).head("bird0"), None).settings == under_rule(alone, None).settings
+    )
 
 
 def test_labels_choose_by_their_truth() -> None:
@@ -150,12 +153,12 @@ def test_labels_choose_by_their_truth() -> None:
     ]
     options: Any = {"reference": "strong", "labels": True}
     by_truth = cf.tune(days, **options)
-    assert by_truth.criterion == "labels"
-    alone = cf.tune([rec.head("bird0") for rec in days], **options).untempered()
-    assert by_truth.head("bird0").with_rule(None).settings == alone.with_rule(None).settings
-    pooled = cf.tune(pooled_lanes(days), **options).untempered()
-    assert settings(by_truth.head("never").with_rule(None)) == settings(pooled.with_rule(None))
-    assert "never: pooled settings, because its truth is not known." in by_truth.explanation
+    assert by_truth.tuning.criterion == "labels"
+    alone = untempered(cf.tune([rec.head("bird0") for rec in days], **options))
+    assert under_rule(by_truth.head("bird0"), None).settings == under_rule(alone, None).settings
+    pooled = untempered(cf.tune(pooled_lanes(days), **options))
+    assert settings(under_rule(by_truth.head("never"), None)) == settings(under_rule(pooled, None))
+    assert "never: pooled settings, because its truth is not known." in by_truth.tuning.explain()
 
 
 @pytest.mark.slow
@@ -169,19 +172,22 @@ def test_labels_choose_by_their_truth() -> None:
 def test_options_and_limits_hold_for_each_label(options: Any) -> None:
     days = [label_day(seed, 400, [(12, 18)]) for seed in range(3)]
     together = cf.tune(days, reference="strong", **options)
-    alone = cf.tune([rec.head("bird0") for rec in days], reference="strong", **options).untempered()
-    assert together.by_label["bird0"].table == alone.table
-    assert together.head("bird0").with_rule(None).settings == alone.with_rule(None).settings
+    alone = untempered(cf.tune([rec.head("bird0") for rec in days], reference="strong", **options))
+    assert together.tuning.by_label["bird0"].tuning.table == alone.tuning.table
+    assert under_rule(together.head("bird0"), None).settings == under_rule(alone, None).settings
 
 
 def test_a_pooled_label_that_exceeds_a_limit_gets_a_warning() -> None:
     days = [label_day(seed, 60) for seed in range(2)]  # too short for settings of its own
-    with pytest.warns(UserWarning, match="with the pooled settings there are more than 20 changes"):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
         cf.tune(days, "sticky", "strong", max_changes_per_hour=20)
+    words = "with the pooled settings there are more than 20 changes"
+    assert any(words in str(one.message) for one in caught)
 
 
 def test_a_warning_names_its_labels() -> None:
-    def noisy(lanes: list[Rows]) -> Tuned:
+    def noisy(lanes: list[Rows]) -> Pipeline:
         warnings.warn("look at it", stacklevel=1)
         return cf.tune(lanes, "sticky", "strong")
 
@@ -215,7 +221,7 @@ def test_too_few_rows_have_safe_settings_and_one_warning(rows: int) -> None:
     with pytest.warns(UserWarning, match="all labels together: there are .* record ") as caught:
         safe = cf.tune(rec)
     assert len(caught) == 1
-    assert safe.criterion == "nothing"
+    assert safe.tuning.criterion == "nothing"
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -18,7 +18,7 @@ def changes_per_hour(pipe: Any, recs: list[cf.Rows]) -> float:
     """Count in a loop of updates; these recordings are regular."""
     changes, hours = 0, 0.0
     for rec in recs:
-        filter_, last = pipe.filter(), -1
+        filter_, last = pipe.filter, -1
         for source, p, dt in zip(rec.source_names.tolist(), rec.probs, rec.dt, strict=True):
             channel = pipe.channel[source]
             p = p if channel is None else channel.apply(p)
@@ -36,19 +36,19 @@ def test_fewer_changes() -> None:
     rate = changes_per_hour(free, recs)
     limit = 0.5 * rate
     tuned = tune(recs, "sticky", "strong", max_changes_per_hour=limit)
-    assert tuned.effect is not None
+    assert tuned.tuning.effect is not None
     assert changes_per_hour(tuned, recs) <= limit
-    assert tuned.effect.changes_per_hour == pytest.approx(changes_per_hour(tuned, recs))
-    lines = tuned.explanation.splitlines()
+    assert tuned.tuning.effect.changes_per_hour == pytest.approx(changes_per_hour(tuned, recs))
+    lines = tuned.tuning.explain().splitlines()
     assert f"It keeps to the limit, at most {limit:.3g} changes an hour." in lines
-    assert tuned.rivals[0].name == f"no limit, {rate:.3g} changes an hour"
-    assert any(line.startswith(f"With {tuned.rivals[0].name}: ") for line in lines)
+    assert tuned.tuning.rivals[0].name == f"no limit, {rate:.3g} changes an hour"
+    assert any(line.startswith(f"With {tuned.tuning.rivals[0].name}: ") for line in lines)
     prepared = prepare(recs, "strong")
     assert prepared is not None
     model = prepared.objective.runner.model
-    tried = [t.candidate for t in tuned.table if t.candidate.family == "transitions"]
-    better = tried[: tried.index(tuned.candidate)]  # type: ignore[arg-type]
-    assert free.candidate in better
+    tried = [t.candidate for t in tuned.tuning.table if t.candidate.family == "transitions"]
+    better = tried[: tried.index(tuned.tuning.candidate)]
+    assert free.tuning.candidate in better
     for candidate in better:
         pipe = cf.Pipeline(
             candidate.filter(model, recs[0].classes),
@@ -62,31 +62,31 @@ def test_fewer_changes() -> None:
 def test_less_delay(kind: Any) -> None:
     recs = days([0, 1], 2.0)
     free, tuned = tuned_short(kind), tune(recs, kind, "strong", max_delay=timedelta(seconds=10))
-    assert free.effect is not None
-    assert tuned.effect is not None
-    assert tuned.effect.delay <= 10 < free.effect.delay
-    assert "It keeps to the limit, a delay of at most 10 s." in tuned.explanation
-    assert tuned.rivals[0].name == f"no limit, a delay of {free.effect.delay:.3g} s"
-    assert isinstance(tuned.filter(), cf.DirichletFilter) == (kind == "dirichlet")
+    assert free.tuning.effect is not None
+    assert tuned.tuning.effect is not None
+    assert tuned.tuning.effect.delay <= 10 < free.tuning.effect.delay
+    assert "It keeps to the limit, a delay of at most 10 s." in tuned.tuning.explain()
+    assert tuned.tuning.rivals[0].name == f"no limit, a delay of {free.tuning.effect.delay:.3g} s"
+    assert isinstance(tuned.filter, cf.DirichletFilter) == (kind == "dirichlet")
 
 
 def test_a_limit_that_is_kept_anyway_changes_nothing() -> None:
     free = tuned_short("sticky")
     tuned = tune(days([0, 1], 2.0), "sticky", "strong", max_changes_per_hour=500, max_delay="5m")
     assert tuned.settings == free.settings
-    assert tuned.table == free.table
+    assert tuned.tuning.table == free.tuning.table
     limit = "at most 500 changes an hour and a delay of at most 300 s"
-    assert f"It keeps to the limit, {limit}, at no cost." in tuned.explanation
+    assert f"It keeps to the limit, {limit}, at no cost." in tuned.tuning.explain()
 
 
 def test_no_filter_keeps_to_the_limits() -> None:
     """Raw has no delay: a simple rule, where one may be chosen, or else the closest filter."""
     recs = days(range(3), 2.0)
-    assert isinstance(tune(recs, "auto", "strong", max_delay=0).filter(), cf.RawFilter)
+    assert isinstance(tune(recs, "auto", "strong", max_delay=0).filter, cf.RawFilter)
     with pytest.warns(UserWarning, match="nothing that was tried has at most") as caught:
         tuned = tune(recs, "sticky", "strong", max_changes_per_hour=1, max_delay=0)
-    assert isinstance(tuned.filter(), cf.StickyFilter)
-    effect, (message,) = tuned.effect, (str(warning.message) for warning in caught)
+    assert isinstance(tuned.filter, cf.StickyFilter)
+    effect, (message,) = tuned.tuning.effect, (str(warning.message) for warning in caught)
     assert effect is not None
     limit = "at most 1 changes an hour and a delay of at most 0 s"
     has = f"{effect.changes_per_hour:.3g} changes an hour and a delay of {effect.delay:.3g} s"
@@ -94,7 +94,7 @@ def test_no_filter_keeps_to_the_limits() -> None:
         f"nothing that was tried has {limit}; the closest, chosen, has {has}. "
         "Allow more changes or a longer delay."
     )
-    assert f"The limit, {limit}, is exceeded: it has {has}." in tuned.explanation
+    assert f"The limit, {limit}, is exceeded: it has {has}." in tuned.tuning.explain()
 
 
 def test_one_source() -> None:
@@ -116,8 +116,8 @@ def test_rows_that_the_search_leaves_out_count_too() -> None:
     """Missing rows, equal times and irregular steps: the limit is kept where rows are counted."""
     recs = [messy(seed, 2.0) for seed in range(2)]
     tuned = tune(recs, "sticky", "strong", max_changes_per_hour=6)
-    assert tuned.effect is not None
-    assert 3600 * tuned.effect.changes_after / tuned.effect.time <= 6
+    assert tuned.tuning.effect is not None
+    assert 3600 * tuned.tuning.effect.changes_after / tuned.tuning.effect.time <= 6
 
 
 @pytest.mark.parametrize(
@@ -139,6 +139,6 @@ def test_hours_need_times_in_seconds() -> None:
         with rejected(name):
             tune(recs, "sticky", "strong", **options)
     tuned = tune(recs, "sticky", "strong", max_delay=10_000)  # in the unit of the times
-    assert tuned.effect is not None
-    assert tuned.effect.delay <= 10_000
-    assert "It keeps to the limit, a delay of at most 1e+04" in tuned.explanation
+    assert tuned.tuning.effect is not None
+    assert tuned.tuning.effect.delay <= 10_000
+    assert "It keeps to the limit, a delay of at most 1e+04" in tuned.tuning.explain()

@@ -9,14 +9,15 @@ import pytest
 
 import classfilter as cf
 from classfilter.inputs import Heads
-from classfilter.tuning import Suggestion, Tuned
+from classfilter.pipeline import Pipeline
+from classfilter.tuning import Suggestion, record_of
 from classfilter.tuning.event_cost import DecidedRows, EventCounts
 from classfilter.tuning.expected_events import ExpectedCalls
 from classfilter.tuning.suggestion import MIN_KEPT, MOST_LIVE_COST, suggest
 
 
 @lru_cache
-def flickering() -> tuple[dict[int, cf.Rows], Tuned]:
+def flickering() -> tuple[dict[int, cf.Rows], Pipeline]:
     """Events of 200 rows, errors of the strong source that stand alone, and a weak source."""
     recs = {}
     for seed in range(6):
@@ -38,14 +39,15 @@ def flickering() -> tuple[dict[int, cf.Rows], Tuned]:
     return recs, cf.tune(recs, "sticky", "strong")
 
 
-def suggested(tuned: Tuned) -> Suggestion:
-    assert tuned.suggestion is not None
-    return tuned.suggestion
+def suggested(tuned: Pipeline) -> Suggestion:
+    suggestion = record_of(tuned).suggestion
+    assert suggestion is not None
+    return suggestion
 
 
-def costs(tuned: Tuned) -> tuple[float, float]:
+def costs(tuned: Pipeline) -> tuple[float, float]:
     """The costs that the live rule and the offline rule have."""
-    rules = tuned.rule, tuned.smoother.rule
+    rules = tuned.rule, tuned.smoothing.rule
     assert rules[0] is not None
     assert rules[1] is not None
     return rules[0].change_cost, rules[1].change_cost
@@ -72,17 +74,17 @@ def test_errors_that_stand_alone_do_not_count_as_events() -> None:
 def test_a_duration_takes_its_place() -> None:
     recs, _ = flickering()
     tuned = cf.tune(recs, "sticky", "strong", event_duration=1000.0)
-    assert tuned.suggestion is None
-    assert tuned.event_effect is not None
-    assert tuned.event_effect.chosen_by == "duration"
+    assert tuned.tuning.suggestion is None
+    assert tuned.tuning.event_effect is not None
+    assert tuned.tuning.event_effect.chosen_by == "duration"
 
 
 def test_the_explanation_has_both_numbers_and_the_remedy() -> None:
     _, tuned = flickering()
-    effect = tuned.event_effect
+    effect = tuned.tuning.event_effect
     assert effect is not None
     assert effect.chosen_by == "suggestion"
-    lines = tuned.explanation.splitlines()
+    lines = tuned.tuning.explain().splitlines()
     at = next(
         i for i, line in enumerate(lines) if line.startswith("Suggested events an hour: live")
     )
@@ -136,5 +138,5 @@ def test_without_a_judge_there_is_no_suggestion() -> None:
     recs, _ = flickering()
     alone = {name: rec.take(rec.of_source("strong")) for name, rec in recs.items()}
     tuned = cf.tune(alone)
-    assert tuned.suggestion is None
-    assert tuned.rule == tuned.smoother.rule == cf.EventRule(0.0)
+    assert tuned.tuning.suggestion is None
+    assert tuned.rule == tuned.smoothing.rule == cf.EventRule(0.0)

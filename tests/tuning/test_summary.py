@@ -11,17 +11,18 @@ import numpy as np
 import pytest
 
 import classfilter as cf
+from classfilter.tuning import TuningRecord
 from tuning_days import days, tuned_short
 
 RECS = days([0, 1], 2.0)
 
 
 @lru_cache
-def tuned(**options: Any) -> cf.Tuned:
+def tuned(**options: Any) -> cf.Pipeline:
     return cf.tune(RECS, "sticky", "strong", **options)
 
 
-def lines(pipe: cf.Tuned) -> dict[str, str]:
+def lines(pipe: cf.Pipeline) -> dict[str, str]:
     """Return the lines by their titles; a line that goes on is one."""
     _, blank, *rest = str(pipe).splitlines()
     assert blank == ""
@@ -31,7 +32,7 @@ def lines(pipe: cf.Tuned) -> dict[str, str]:
 
 def test_the_table() -> None:
     pipe = tuned(event_duration="15min")
-    table, effect, events = lines(pipe), pipe.effect, pipe.event_effect
+    table, effect, events = lines(pipe), pipe.tuning.effect, pipe.tuning.event_effect
     assert effect is not None
     assert events is not None
     hours = effect.time / 3600
@@ -42,15 +43,16 @@ def test_the_table() -> None:
     late = f"{effect.delay:.0f} s behind a change"
     assert table["Switches"] == f"{before:.0f} -> {after:.1f} per hour, {late}"
     hours = events.time / 3600
-    live, half, double = (f"{n / hours:.2g}" for n in (events.live, events.half, events.double))  # type: ignore[operator]
+    live, half, double = (f"{n / hours:.2g}" for n in (events.live, events.half, events.double))
     assert table["Events (15 min)"] == (
         f"{live} per hour, confirmed about {events.delay / 60:.3g} min after they end "
         f"half the duration: {half} per hour; double: {double}"
     )
-    assert table["Weights"].startswith("strong 1, weak 0")
-    clear = [rival.name for rival in pipe.rivals if rival.clear and rival.gain > 0]
+    strong = pipe.beta["strong"]
+    assert table["Weights"].startswith(f"strong {strong:.2g}, weak 0")
+    clear = [rival.name for rival in pipe.tuning.rivals if rival.clear and rival.gain > 0]
     assert table["Better than"].startswith("; ".join(clear))
-    unclear = [rival.name for rival in pipe.rivals if not rival.clear]
+    unclear = [rival.name for rival in pipe.tuning.rivals if not rival.clear]
     assert table.get("About equal to", "") == "; ".join(unclear)
 
 
@@ -66,7 +68,7 @@ def test_the_lines_say_how_the_choice_was_made() -> None:
     assert lines(cf.tune(RECS, "sticky", "strong", every=24))["Reference"] == (
         "strong, at one step in 24"
     )
-    half_life = tuned_short("dirichlet").candidate.half_life  # type: ignore[union-attr]
+    half_life = tuned_short("dirichlet").tuning.candidate.half_life
     assert lines(tuned_short("dirichlet"))["Filter"] == f"Dirichlet, half-life {half_life:.3g} s"
 
 
@@ -85,8 +87,8 @@ def test_too_little_to_tune_on() -> None:
     with pytest.warns(UserWarning, match="tuning needs"):
         pipe = cf.tune([days([0], 2.0)[0].take(slice(0, 200))], reference="strong")
     assert str(pipe).splitlines()[0] == "Filter   last prediction of 'strong'"
-    alone = cf.Tuned(cf.DirichletFilter(2), reference="strong")
-    assert str(alone) == f"Filter  {alone.filter()!r}"
+    alone = cf.Pipeline(cf.DirichletFilter(2), tuning=TuningRecord("strong"))
+    assert str(alone) == f"Filter  {alone.filter!r}"
 
 
 @pytest.mark.parametrize("K", [2, 5])

@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 
 import classfilter as cf
-from classfilter.pipeline import tempered
+from classfilter.pipeline import tempered, under_rule
+from classfilter.tuning import untempered
 from classfilter.tuning.rows import cut_streams
-from classfilter.tuning.temperature import OWN_SHARE, SMOOTHER, find_temperature
+from classfilter.tuning.temperature import OWN_SHARE, find_temperature
 
 Floats = NDArray[np.float64]
 
@@ -54,7 +55,7 @@ def days() -> tuple[cf.Rows, ...]:
 
 
 @lru_cache
-def tuned() -> cf.Tuned:
+def tuned() -> cf.Pipeline:
     return cf.tune(days(), "sticky", "strong")
 
 
@@ -117,25 +118,38 @@ def test_few_streams_are_cut() -> None:
 # --- without labels -------------------------------------------------------------------------
 
 
-def test_smoothed_rows_have_a_temperature_and_the_same_classes() -> None:
-    pipe, rec = tuned(), days()[0]
-    assert pipe.filter().temperature == 1
-    assert pipe.smoother.filter().temperature == SMOOTHER
-    assert pipe.smoother.beta == pipe.beta
-    assert pipe.smoother.channel == pipe.channel
-    plain = pipe.untempered()
-    assert plain.smoother.settings["options"] == plain.settings["options"]
-    np.testing.assert_array_equal(plain.run(rec), pipe.run(rec))
-    np.testing.assert_allclose(pipe.smooth(rec), power(plain.smooth(rec), SMOOTHER), rtol=1e-12)
-    assert (pipe.smooth(rec).argmax(axis=1) == plain.smooth(rec).argmax(axis=1)).all()
-    assert "Temperature: 1.4 of smoothed rows." in pipe.explanation
-    assert "Temperature" not in plain.explanation
+@pytest.mark.parametrize("kind", ["sticky", "dirichlet"])
+def test_rows_are_heated_until_they_agree_best_with_the_best_source(kind: Any) -> None:
+    recs = days()
+    pipe = cf.tune(recs, kind, "strong")
+    plain = untempered(pipe)
+    calls = [rec.observed("strong") for rec in recs]
+    said = np.concatenate([rec.probs[own] for rec, own in zip(recs, calls, strict=True)])
+    after = np.concatenate([plain.run(rec)[own] for rec, own in zip(recs, calls, strict=True)])
+    root = by_scipy(after, said / said.sum(axis=1, keepdims=True)) ** 0.5
+    assert pipe.filter.temperature == pytest.approx(1.2 * root, abs=0.01)
+    assert pipe.smoothing.filter.temperature == pytest.approx(1.7 * root, abs=0.01)
+    assert pipe.smoothing.beta == pipe.beta
+    assert pipe.smoothing.channel == pipe.channel
+    for rec in recs:
+        expected = power(plain.smooth(rec), pipe.smoothing.filter.temperature)
+        np.testing.assert_allclose(pipe.smooth(rec), expected, rtol=1e-12)
+    assert "Temperature: " in pipe.tuning.explain()
+    assert "Temperature" not in plain.tuning.explain()
 
 
-def test_a_dirichlet_smoother_stays() -> None:
-    pipe = cf.tune(days(), "dirichlet", "strong")
-    assert pipe.smoother.settings["options"] == pipe.settings["options"]
-    assert pipe.filter().temperature == 1
+def test_labels_do_not_say_how_sure_they_are() -> None:
+    hard = [
+        cf.rows(
+            time=rec.time,
+            source=rec.source_names,
+            probs=rec.probs.argmax(axis=1),
+            classes=rec.classes,
+        )
+        for rec in days()
+    ]
+    pipe = cf.tune(hard, "sticky", "strong")
+    assert (pipe.filter.temperature, pipe.smoothing.filter.temperature) == (1.3, 2.0)
 
 
 @pytest.mark.parametrize("sharper", [1.0, 3.0])
@@ -143,18 +157,18 @@ def test_a_dirichlet_smoother_stays() -> None:
 def test_one_source_is_judged_by_its_own_predictions(kind: Any, sharper: float) -> None:
     recs = [alone(rec, sharper) for rec in days()]
     pipe = cf.tune(recs, kind)
-    plain, raw = pipe.untempered(), np.concatenate([rec.probs for rec in recs])
+    plain, raw = untempered(pipe), np.concatenate([rec.probs for rec in recs])
     target = OWN_SHARE * np.eye(4)[raw.argmax(axis=1)] + (1 - OWN_SHARE) * raw
-    for one, run in ((pipe, plain.run), (pipe.smoother, plain.smooth)):
+    for one, run in ((pipe, plain.run), (pipe.smoothing, plain.smooth)):
         P = np.concatenate([run(rec) for rec in recs])
-        assert one.filter().temperature == pytest.approx(by_scipy(P, target, 1.0), abs=0.006)
+        assert one.filter.temperature == pytest.approx(by_scipy(P, target, 1.0), abs=0.006)
     for rec in recs:
         assert (pipe.run(rec).argmax(axis=1) == plain.run(rec).argmax(axis=1)).all()
 
 
 def test_temperatures_are_saved(tmp_path: Path) -> None:
     rec, both = days()[0], tempered(tuned(), 1.3, 1.7)
-    assert (both.filter().temperature, both.smoother.filter().temperature) == (1.3, 1.7)
+    assert (both.filter.temperature, both.smoothing.filter.temperature) == (1.3, 1.7)
     for pipe in (tuned(), both, tempered(tuned(), 1.3, 1.3), tempered(tuned(), None, 1.0)):
         pipe.save(tmp_path / "pipeline.toml")
         again = cf.load(tmp_path / "pipeline.toml")
@@ -182,7 +196,7 @@ def test_calibrated_has_the_least_log_loss_on_labelled_rows() -> None:
         label=part,
     )
     new = pipe.calibrated(recs)
-    plain, found = pipe.untempered(), new.calibration
+    plain, found = untempered(pipe), new.tuning.calibration
     assert found is not None
     assert (found.rows, found.streams) == (
         sum(int((np.asarray(r.label) >= 0).sum()) for r in recs),
@@ -190,35 +204,33 @@ def test_calibrated_has_the_least_log_loss_on_labelled_rows() -> None:
     )
     for one, which, run in (
         (new, found.filtered, plain.run),
-        (new.smoother, found.smoothed, plain.smooth),
+        (new.smoothing, found.smoothed, plain.smooth),
     ):
-        assert one.filter().temperature == which.value
+        assert one.filter.temperature == which.value
         assert which.value == pytest.approx(by_scipy(*labelled(recs, run)), rel=1e-5)
-        assert f"{which.value:.2f} ± {which.error:.2f}" in new.explanation
-    assert "over parts of 2 streams: others may differ by more" in new.explanation
-    assert "Temperature: " not in new.explanation
+        assert f"{which.value:.2f} ± {which.error:.2f}" in new.tuning.explain()
+    assert "over parts of 2 streams: others may differ by more" in new.tuning.explain()
+    assert "Temperature: " not in new.tuning.explain()
     assert new.beta == pipe.beta
-    assert new.table == pipe.table
-    np.testing.assert_allclose(
-        new.run(recs[0]), power(plain.run(recs[0]), new.filter().temperature)
-    )
-    assert new.calibrated(recs).calibration == found  # whatever the temperatures were before
+    assert new.tuning.table == pipe.tuning.table
+    np.testing.assert_allclose(new.run(recs[0]), power(plain.run(recs[0]), new.filter.temperature))
+    assert new.calibrated(recs).tuning.calibration == found  # whatever the temperatures were before
 
 
 def test_dense_recordings_are_thinned_as_for_tuning() -> None:
     dense = [cf.simulate("plain", hours=1.5, seed=seed).rows(every=None) for seed in range(3)]
     pipe = cf.tune(dense, "sticky", "strong", every=12)
-    found = pipe.calibrated(dense).calibration
+    found = pipe.calibrated(dense).tuning.calibration
     assert found is not None
     assert found.rows == sum(len(rec) for rec in days())
 
 
 def test_the_rule_stays_and_its_events_are_counted() -> None:
     rule = cf.EventRule("30s")
-    new = tuned().with_rule(rule).calibrated(days())
+    new = under_rule(tuned(), rule).calibrated(days())
     assert new.rule == rule
     filtered, smoothed = len(new.events(days())), len(new.events(days(), smooth=True))
-    last = new.explanation.splitlines()[-1]
+    last = new.tuning.explain().splitlines()[-1]
     assert f"it gives {filtered} events from filtered rows, where it gave " in last
     assert f"and {smoothed} from smoothed rows, where it gave " in last
 
@@ -240,10 +252,10 @@ def test_several_labels_have_one_temperature() -> None:
     on = rec.probs[truth >= 0]
     both = np.maximum(np.column_stack([1 - on, on]), 1e-3)  # as the filter
     best = by_scipy(both / both.sum(axis=1, keepdims=True), np.eye(2)[truth[truth >= 0]])
-    assert new.calibration.filtered.value == pytest.approx(best, rel=1e-5)
-    assert new.calibration.filtered.value == pytest.approx(2, abs=0.4)
-    temperatures = {new.head(label).filter().temperature for label in "ab"}
-    assert temperatures == {new.calibration.filtered.value}
+    assert new.tuning.calibration.filtered.value == pytest.approx(best, rel=1e-5)
+    assert new.tuning.calibration.filtered.value == pytest.approx(2, abs=0.4)
+    temperatures = {new.head(label).filter.temperature for label in "ab"}
+    assert temperatures == {new.tuning.calibration.filtered.value}
 
 
 def power_of_scores(p: Floats, tau: float) -> Floats:

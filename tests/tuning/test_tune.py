@@ -25,7 +25,7 @@ def test_without_labels_about_as_good_as_with_them(seeds: range) -> None:
     tuned = tune(days(seeds, 6.0))
     labelled = tune(days(seeds, 6.0), labels=True)
     unlabelled, best = accuracy(tuned.run, fresh), accuracy(labelled.run, fresh)
-    assert (tuned.criterion, labelled.criterion) == ("future predictions", "labels")
+    assert (tuned.tuning.criterion, labelled.tuning.criterion) == ("future predictions", "labels")
     assert unlabelled > best - 0.015
     paper = max(
         accuracy(
@@ -47,35 +47,37 @@ def test_the_table_and_the_explanation() -> None:
         ("sticky", "A sticky"),
     ):
         tuned = tuned_short(kind)
-        assert tuned.explanation.startswith(name)
-        assert repr(tuned).startswith(f"Tuned({tuned.filter()!r}, beta={{'strong': ")
+        assert tuned.tuning.explain().startswith(name)
+        assert repr(tuned).startswith(f"Pipeline({tuned.filter!r}, beta={{'strong': ")
         assert len(repr(tuned)) < 600
         for source, weight in tuned.beta.items():
-            assert f"{source} {weight:.2g}" in tuned.explanation
+            assert f"{source} {weight:.2g}" in tuned.tuning.explain()
         through = [
-            n for n in tuned.beta if f"{n} {tuned.beta[n]:.2g} through its" in tuned.explanation
+            n
+            for n in tuned.beta
+            if f"{n} {tuned.beta[n]:.2g} through its" in tuned.tuning.explain()
         ]
         assert through == [n for n, channel in tuned.channel.items() if channel is not None]
         assert (
             "Chosen on 2 streams with 240 predictions of 'strong', without labels."
-            in tuned.explanation
+            in tuned.tuning.explain()
         )
-        scores = [trial.score for trial in tuned.table]
+        scores = [trial.score for trial in tuned.tuning.table]
         assert scores == sorted(scores, reverse=True)
-        assert len({trial.candidate for trial in tuned.table}) == len(scores)
-        assert all(0 < trial.error < 0.5 for trial in tuned.table)
-        (score,) = (t.score for t in tuned.table if t.candidate == tuned.candidate)
+        assert len({trial.candidate for trial in tuned.tuning.table}) == len(scores)
+        assert all(0 < trial.error < 0.5 for trial in tuned.tuning.table)
+        (score,) = (t.score for t in tuned.tuning.table if t.candidate == tuned.tuning.candidate)
         line = f" are {np.exp(score):.2f} times as likely in the filtered class as on average."
-        assert line in tuned.explanation
-        for rival, gain, error, needed in tuned.rivals:
+        assert line in tuned.tuning.explain()
+        for rival, gain, error, needed in tuned.tuning.rivals:
             clear = "clearly less" if gain > 0 else "clearly more"
             verdict = clear if abs(gain) > 2 * error else "no clear difference"
             text = f"With {rival}: {np.exp(score - gain):.2f} times; {verdict}."
-            assert text in tuned.explanation
+            assert text in tuned.tuning.explain()
             assert needed == pytest.approx(2 * (2 * error / gain) ** 2)  # two streams
-        assert {"Raw", "Hold", "Ema"} <= {rival.name for rival in tuned.rivals}
-    assert isinstance(tuned_short("dirichlet").filter(), cf.DirichletFilter)
-    assert isinstance(tuned_short("sticky").filter(), cf.StickyFilter)
+        assert {"Raw", "Hold", "Ema"} <= {rival.name for rival in tuned.tuning.rivals}
+    assert isinstance(tuned_short("dirichlet").filter, cf.DirichletFilter)
+    assert isinstance(tuned_short("sticky").filter, cf.StickyFilter)
 
 
 @pytest.mark.parametrize("kind", ["dirichlet", "sticky"])
@@ -105,7 +107,7 @@ def test_a_saved_filter_gives_the_same_bits_everywhere(kind: Any, tmp_path: Path
         rows = df.drop("label").fill_nan(None).to_dicts()
         lines = serve_here(
             list(map(as_line, rows)),
-            make_filter=lambda _: pipe.filter(),
+            make_filter=lambda _: pipe.filter,
             beta=pipe.beta,
             channel=pipe.channel,
         )
@@ -116,9 +118,9 @@ def test_a_saved_filter_gives_the_same_bits_everywhere(kind: Any, tmp_path: Path
 def test_a_fresh_filter_each_time() -> None:
     tuned, rec = tuned_short("dirichlet"), days([5], 2.0)[0]
     expected = tuned.run(rec)
-    used = tuned.filter()
+    used = tuned.filter
     used.update(np.eye(6)[0])
-    assert tuned.filter().probs.tolist() != used.probs.tolist()
+    assert tuned.filter.probs.tolist() != used.probs.tolist()
     assert tuned.run(rec).tobytes() == expected.tobytes()
     assert tuned.classes == rec.classes
 
@@ -147,7 +149,7 @@ def test_repeatable_and_labels_are_not_used() -> None:
         changed(recs[1], label=rng.integers(6, size=len(recs[1]))),
     ]
     first, again = tuned_short("auto"), tune(wrong, "auto", "strong")
-    assert again.table == first.table
+    assert again.tuning.table == first.tuning.table
     assert (again.beta, str(again)) == (first.beta, str(first))
     assert again.run(recs[0]).tobytes() == first.run(recs[0]).tobytes()
 
@@ -163,9 +165,9 @@ def test_a_file_comes_back_ready_to_run(tmp_path: Path) -> None:
 
 def test_the_chosen_candidate() -> None:
     tuned = tuned_short("sticky")
-    assert tuned.candidate is not None
-    assert dict(tuned.candidate.beta) == tuned.beta
-    assert tuned.candidate in [trial.candidate for trial in tuned.table]
+    assert tuned.tuning.candidate is not None
+    assert dict(tuned.tuning.candidate.beta) == tuned.beta
+    assert tuned.tuning.candidate in [trial.candidate for trial in tuned.tuning.table]
 
 
 def test_rows_of_several_streams() -> None:

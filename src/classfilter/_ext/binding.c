@@ -22,7 +22,7 @@ void *element(const Core *self, void *numbers, size_t i) { return (char *)number
 /* ---- messages ---- */
 
 /* Raises an error of classfilter.errors, which is imported here: nothing is slower where nothing fails. It takes over
-   `value`, NULL after a failure. `remedy` is the name of a Remedy, or words; `row` and `entry` are negative where there
+   `value`, NULL after a failure. ``fix` is the name of what to do, or words; `row` and `entry` are negative where there
    is none. */
 PyObject *raise_error(const char *kind, const char *argument, PyObject *value, const char *problem, const char *rule,
                       const char *remedy, Py_ssize_t row, Py_ssize_t entry) {

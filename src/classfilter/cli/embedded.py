@@ -7,7 +7,6 @@ from pathlib import Path
 
 import click
 
-from ..errors import Remedy
 from ..inputs import read_table
 from ..pipeline import load
 from ..support.atomic import atomic_write
@@ -76,11 +75,6 @@ def verify_command(table: Path, config: Path) -> None:
     try:
         verdict = verify(read_table(table), settings)
     except ValueError as error:
-        # It has no --columns: the log is written for it.
-        words = {
-            Remedy.NAME_TIME: "rename it in the log",
-            Remedy.NAME_PROBS: "rename them in the log",
-        }
-        raise ValueError(message_of(table, error, words)) from error
+        raise ValueError(message_of(table, error)) from error
     click.echo(printable(f"{table}: {verdict}"))
     sys.exit(0 if verdict.row is None else 1)

@@ -222,7 +222,7 @@ def events_command(
                     note = tuned_note(pipe)
                     if "event_duration" not in settings.tuning and not rule:
                         note += "\nclassfilter: say how long an event lasts: --event-duration 5min"
-                decide = rule_for(pipe.smoother if smooth else pipe, rule)
+                decide = rule_for(pipe.smoothing if smooth else pipe, rule)
                 with naming_lines(source):
                     rows = read_rows(df, replace(known, heads=known.heads.like(classes)))
                     found = events(rows, pipe, decide, smooth=smooth, lag=lag)

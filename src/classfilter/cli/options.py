@@ -16,7 +16,7 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
-from ..errors import ArgumentError, Remedy
+from ..errors import ArgumentError
 from ..filters import DirichletFilter, MultiLabelFilter
 from ..inputs import (
     EXCLUSIVE,
@@ -432,13 +432,8 @@ def warnings_as_lines(path: Path | str) -> Iterator[None]:
             click.echo(printable(f"classfilter: {text}"), err=True)
 
 
-def message_of(
-    path: Path | str | None, error: Exception, words: Mapping[Remedy, str] | None = None
-) -> str:
-    """Return an error's message in words of the command line, with the file's name before it.
-
-    `words` are remedies in words of the command itself.
-    """
+def message_of(path: Path | str | None, error: Exception) -> str:
+    """Return an error's message in words of the command line, with the file's name before it."""
     text = str(error)
     if isinstance(error, ArgumentError):
         option = _typed_option(error.argument) if error.row is None else None
@@ -449,7 +444,7 @@ def message_of(
                 problem = problem.replace("is {}", "is not given", 1)
             error = error.replaced(argument=name, problem=problem, entry=None)
             path = None
-        text = error.text(words=words or TYPED)
+        text = error.text(typed=True)
     return text if path is None or str(path) in text else f"{path}: {text}"
 
 
@@ -466,7 +461,3 @@ def _typed_option(argument: str) -> str | None:
     name = {"path": "out"}.get(argument, argument)
     options = [p.opts[0] for p in given if isinstance(p, click.Option) and p.name == name]
     return options[0] if options else None
-
-
-TYPED = {remedy: remedy.typed for remedy in Remedy}
-"""What to do, with options in place of arguments."""

@@ -112,7 +112,7 @@ def _between(rec: Rows, start: str | None, stop: str | None, factor: float) -> s
         if text is not None:
             at = parse_timestamp(text, factor)
             if at is None:
-                raise ArgumentError(option, text, remedy=REMEDY)
+                raise ArgumentError(option, text, fix=REMEDY)
             ends[i] = at
     first, last = np.searchsorted(rec.time, ends[0]), np.searchsorted(rec.time, ends[1], "right")
     if first >= last:

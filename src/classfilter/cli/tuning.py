@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 import shutil
-import sys
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -108,7 +107,7 @@ def tune_command(
     It prints what was chosen and what it does. If IN has the reference at every time, say with
     --every how often it will be called.
     """
-    from ..tuning import summarise, tune
+    from ..tuning import record_of, tune
 
     file_suffix(out, (".toml",))
     check_out(out, table)
@@ -118,8 +117,8 @@ def tune_command(
     command = "filter" if tuned.rule is None else "events"
     config, source = shlex.quote(str(out)), shlex.quote(str(table.path))
     text = "\n\n".join([
-        summarise(tuned, Path(table.name).name),
-        *[tuned.explanation] * explain,
+        record_of(tuned).summary(tuned, Path(table.name).name),
+        *[record_of(tuned).explain()] * explain,
         f"Saved {out}. Next: classfilter {command} {source} --config {config} -o {command}.csv",
     ])  # fmt: skip
     click.echo(printable(text))  # at once, since the reader may be `head -n 1`
@@ -133,6 +132,13 @@ def tune_command(
 @input_options
 @click.option("-o", "--out", type=FILE, help=f"The picture (PNG, PDF, SVG), or the table: {TABLE}.")
 @REFERENCE
+@click.option(
+    "--event-duration",
+    callback=_duration_text,
+    metavar="DURATION",
+    help="How long an event usually lasts: 15min. Adds rows with a rule for events; by default, "
+    "the mean duration by the labels.",
+)
 @table_options
 @SORT
 @QUIET
@@ -140,29 +146,28 @@ def compare_command(
     table: Input,
     out: Path | None,
     reference: str | None,
+    event_duration: str | None,
     sort: bool,
     quiet: bool,
     form: TableFormat,
 ) -> None:
-    """Run every filter over a file, and print a table of the results.
+    """Run simple rules and tuned filters over a file, and print a table of the results.
 
-    Filters are tuned on one fold of the streams, without labels, and run on the other. With a
-    column label, the table has accuracy and the like; without it, how well later predictions of the
-    reference fit each filter's classes.
+    Filters are tuned on one half of the streams, without labels, and run on the other. With a
+    column label, the table has accuracy and F1 of events, and says what is better or worse than the
+    best; without it, how often the class is what the reference predicts later.
     """
-    from ..compare import compare
+    from ..compare import WIDTH, compare
     from ..plot import comparison
 
     if out is not None:
         file_suffix(out, (*PICTURES, *SUFFIXES))
         check_out(out, table)
     with _work_on(table, form, sort, quiet) as (streams, progress):
-        result = compare(streams, reference, progress=progress)
-    width = shutil.get_terminal_size((80, 24)).columns
-    text = result.text(width=width)
-    if sys.stdout.isatty():
-        text = result.text(lambda cell: click.style(f" {cell} ", bold=True), width)
-    click.echo(printable(text))
+        events = True if event_duration is None else event_duration
+        result = compare(streams, reference, events=events, progress=progress)
+    width = shutil.get_terminal_size((WIDTH, 24)).columns
+    click.echo(printable(result.text(width)))
     if out is not None and out.suffix.lower() in PICTURES:
         with atomic_write(out) as file:
             comparison(result).savefig(file, format=out.suffix[1:].lower())
@@ -235,13 +240,13 @@ def make_pipe(
     """Return the pipeline of the options or, where none makes it, what `tune` finds on streams."""
     if not settings.tunes:
         return settings.make_pipe(classes)
-    from ..tuning import tune
+    from ..tuning import record_of, tune
 
     recordings = streams()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         tuned = tune(recordings, **settings.tuning)
-    if tuned.criterion == "nothing":
+    if record_of(tuned).criterion == "nothing":
         rows = sum(int(rec.observed(tuned.reference).sum()) for rec in recordings.values())
         raise ValueError(
             f"there is too little to find the settings of the filter on: {rows} predictions of "
@@ -254,9 +259,9 @@ def make_pipe(
 
 def tuned_note(pipe: Pipeline) -> str:
     """Return what to say of a pipeline that was tuned on the table itself."""
-    from ..tuning import filter_in_words
+    from ..tuning import filter_in_words, record_of
 
-    return f"classfilter: tuned without labels: {filter_in_words(pipe)}"
+    return f"classfilter: tuned without labels: {filter_in_words(pipe, record_of(pipe))}"
 
 
 def _settings(config: Path | None, form: TableFormat) -> tuple[Pipeline | None, TableFormat]:

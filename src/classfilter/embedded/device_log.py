@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..errors import ArgumentError
 from ..filters import Filter
 from ..inputs import Rows, TableFormat, read_rows
 from ..pipeline import Pipeline
@@ -68,13 +69,18 @@ def verify(df: Any, filter: Filter | Pipeline) -> Verdict:  # noqa: A002
     1
     """
     config = in_float32(Pipeline.of(filter))
-    rec = read_rows(df, TableFormat.of(config.heads))
+    try:
+        rec = read_rows(df, TableFormat.of(config.heads))
+    except ArgumentError as error:
+        if error.argument != "the table":
+            raise
+        raise error.replaced(fix="rename the columns of the log") from None
     device = _results(df, rec, config)
     stack, beta = config.observe_rows(rec.factorized_sources, rec.probs, rec.one_hot, rec.classes)
     probs, dt = config.heads.for_filter(stack), rec.dt
     if "dt" in df.columns:
         dt = df["dt"].to_numpy().astype(np.float64)
-    python = config.in_order_of(rec.classes, config.filter().run(probs, beta, dt))
+    python = config.in_order_of(rec.classes, config.filter.run(probs, beta, dt))
     differs = device.view(np.uint32) != python.view(np.uint32)
     if not differs.any():
         return Verdict(len(rec))

@@ -67,7 +67,7 @@ def _single(f: Filter) -> Filter:
 def _filter_in_float32(pipe: Pipeline) -> Filter:
     heads = pipe.heads
     if heads.is_exclusive:
-        return _single(pipe.filter())
+        return _single(pipe.filter)
     by_itself = "export each label by itself, pipeline.head(label)"
     if isinstance(pipe.policy, Adaptive):
         raise ValueError(
@@ -132,7 +132,7 @@ def export(
     if not isinstance(config.beta, dict):
         config = Pipeline.of(config, beta={DEFAULT_SOURCE: config.beta})
     for source in channels_of(config):
-        if source not in config.beta:  # type: ignore[operator]
+        if source not in config.beta:
             raise ValueError(
                 f"channel.{source} has no weight; add {source} to [beta], or leave its channel out"
             )

@@ -161,7 +161,7 @@ def channels_of(pipe: Pipeline) -> list[str]:
 
 def filters_of(config: Pipeline) -> Sequence[Any]:
     """Return the filter of each head."""
-    f = config.filter()
+    f = config.filter
     filters: Sequence[Any] = getattr(f, "filters", (f,))
     return filters
 

@@ -85,7 +85,7 @@ def _positive(name: str, given: Any) -> float:
     """Return a duration, which must be positive."""
     length = duration(name, given)
     if not 0 < length < math.inf:
-        raise ArgumentError(name, given, rule="it must be positive and finite")
+        raise ArgumentError(name, given, must="it must be positive and finite")
     return length
 
 
@@ -120,9 +120,9 @@ def _whole(name: str, length: float, tick: float) -> float:
     """Return a duration as a whole number of ticks."""
     ticks = float(round(length / tick))
     if ticks >= MOST_TICKS or (ticks == 0 and length > 0):
-        rule = f"it must be from 1 to 2^29 - 1 ticks of {tick!r}, or 0"
-        remedy = f"give a {'longer' if ticks else 'shorter'} tick"
-        raise ArgumentError(name, length, rule=rule, remedy=remedy)
+        must = f"it must be from 1 to 2^29 - 1 ticks of {tick!r}, or 0"
+        fix = f"give a {'longer' if ticks else 'shorter'} tick"
+        raise ArgumentError(name, length, must=must, fix=fix)
     if abs(ticks * tick - length) > 1e-9 * length:
         warnings.warn(
             f"{name} is {length!r}, which is no whole number of ticks of {tick!r}; the firmware "

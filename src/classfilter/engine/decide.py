@@ -53,7 +53,7 @@ def events(
         rows that are taken as they are: the columns ``f_<class>`` of a table that was filtered
         before, or ``p_<class>``.
     filter : Filter, Pipeline, EventRule or ThresholdRule
-        What filters the rows, such as a `Tuned`; or a rule, where nothing is to be filtered.
+        What filters the rows; or a rule, where nothing is to be filtered.
     rule : EventRule or ThresholdRule, optional
         How events are decided; by default, the rule of the pipeline or, of smoothed rows, that of
         its `smoother`.
@@ -158,12 +158,12 @@ def pipe_and_rule(
         pipe = Pipeline.of(filter, **parts, smoothing=smooth)
         rule = rule or pipe.rule
         if rule is None:
-            remedy = 'give one, such as rule=EventRule(change_cost="30s")'
-            raise ArgumentError("rule", None, "is {}, and the pipeline has none", remedy=remedy)
+            fix = 'give one, such as rule=EventRule(change_cost="30s")'
+            raise ArgumentError("rule", None, problem="is {}, and the pipeline has none", fix=fix)
     if not isinstance(rule, RULES):
-        raise ArgumentError("rule", rule, rule="it must be an EventRule or a ThresholdRule")
+        raise ArgumentError("rule", rule, must="it must be an EventRule or a ThresholdRule")
     if lag is not None and not smooth:
-        raise ArgumentError("lag", lag, "is {}, without smooth=True", remedy="give both")
+        raise ArgumentError("lag", lag, problem="is {}, without smooth=True", fix="give both")
     return pipe, rule
 
 
@@ -212,14 +212,14 @@ def label_events(rows: Any, max_gap: Duration | None = None) -> Events:
     """
     read = as_rows(rows)
     if read.label is None:
-        rule = "they need a column label" if read.frame is not None else "give label="
-        raise ArgumentError("rows", None, "have no labels", rule)
+        must = "they need a column label" if read.frame is not None else "give label="
+        raise ArgumentError("rows", None, problem="have no labels", must=must)
     label = read.label.reshape(len(read), -1)
     labelled = set(read.stream[(label >= 0).any(axis=1)].tolist())
     without = [name for i, name in enumerate(read.streams) if i not in labelled]
     if without:
-        remedy = "leave the stream out, or give its labels"
-        raise ArgumentError("rows", without[0], "have no label in stream {}", remedy=remedy)
+        fix = "leave the stream out, or give its labels"
+        raise ArgumentError("rows", without[0], problem="have no label in stream {}", fix=fix)
     truth = read.heads.certain(label)
     events = decided_as_they_are(EventRule(max_gap=max_gap), replace(read, probs=truth))
     return Events(

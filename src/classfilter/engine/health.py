@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -410,7 +411,7 @@ def expected(
     pipe: Pipeline, recordings: Sequence[Any]
 ) -> tuple[dict[str, Expected], dict[str, str]]:
     """Return what is usual of each source, and what is wrong with those that never change."""
-    counts, usual = SourceCounts(Pipeline.of(pipe, expected={})), dict[str, Expected]()
+    counts, usual = SourceCounts(replace(pipe, expected={})), dict[str, Expected]()
     for _ in count_recordings(counts, recordings):
         pass
     stuck = {
@@ -423,7 +424,7 @@ def expected(
         if source.seen > 1 and source.judged:
             usual[name] = source.as_usual()
     # How long it disagrees can only be told when it is known how often it usually agrees.
-    again = SourceCounts(Pipeline.of(pipe, expected=usual))
+    again = SourceCounts(replace(pipe, expected=usual))
     for _ in count_recordings(again, recordings):
         pass
     for name, known in usual.items():

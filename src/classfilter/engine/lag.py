@@ -235,6 +235,6 @@ def checked_lag(lag: int) -> int:
     """Return the lag of live events: one row or more."""
     ahead = check_lag(lag)
     if not ahead:
-        remedy = "leave it out, to decide on filtered rows"
-        raise ArgumentError("lag", lag, rule="it must be 1 row or more", remedy=remedy)
+        fix = "leave it out, to decide on filtered rows"
+        raise ArgumentError("lag", lag, must="it must be 1 row or more", fix=fix)
     return ahead

@@ -17,7 +17,7 @@ from ..errors import ArgumentError, RowError
 from ..inputs import positive_duration
 from ..support.types import Array, Duration, Floats, Ints
 from .lock import new_lock
-from .stages import Confirmed, Later, Stages
+from .stages import Confirmed, Decided, Later, Stages
 
 LOG = logging.getLogger("classfilter")
 SPARE = 64
@@ -65,7 +65,7 @@ def check_name(stream: Hashable) -> None:
     """Raise for a name that can never be found again: NaN."""
     if stream != stream:
         problem = "is {}, which equals nothing, not even itself"
-        raise RowError("stream", stream, problem, remedy="give it a name")
+        raise RowError("stream", stream, problem=problem, fix="give it a name")
 
 
 class StreamTable:
@@ -108,6 +108,8 @@ class StreamTable:
         A lower bound of the time until which no stream expires.
     confirmed : list of (stream, event)
         Events that are final and were not fetched; those of streams that are over are among them.
+    started : dict of (stream, class, start)
+        The starts of events that are final and were not fetched, in order; each maps to None.
     """
 
     def __init__(
@@ -142,6 +144,7 @@ class StreamTable:
         self.none_expire_until = -math.inf
         self._to_come = 0  # of the streams, those whose first row is noted later
         self.confirmed: list[tuple[Any, Confirmed]] = []
+        self.started: dict[tuple[Any, int, float], None] = {}
 
     def __len__(self) -> int:
         return len(self.slots)
@@ -167,7 +170,7 @@ class StreamTable:
         slot = self.slots.get(stream)
         if slot is None:
             if not math.isfinite(at):
-                raise RowError("time", at, rule="it must be finite")
+                raise RowError("time", at, must="it must be finite")
             check_name(stream)
             return True
         last = self.columns.times.item(slot)
@@ -194,22 +197,22 @@ class StreamTable:
         return JumpError(
             "time",
             at,
-            f"is {{}}, more than {self.max_jump:g} after {last!r}, that of the last row of stream "
-            f"{stream!r}",
-            "it is rejected, unless the next row of the stream confirms it",
+            problem=f"is {{}}, more than {self.max_jump:g} after {last!r}, that of the last row of "
+            f"stream {stream!r}",
+            must="it is rejected, unless the next row of the stream confirms it",
         )
 
     def time_error(self, stream: Hashable, slot: int, at: float) -> RowError:
         """Return what is wrong with the time of a row of a stream."""
         if not math.isfinite(at):
-            return RowError("time", at, rule="it must be finite")
+            return RowError("time", at, must="it must be finite")
         last = float(self.columns.times[slot])
         where = "before" if at < last else "too long after"
         return RowError(
             "time",
             at,
-            f"is {{}}, {where} {last!r}, that of the last row of stream {stream!r}",
-            remedy="give the rows of a stream in order of time",
+            problem=f"is {{}}, {where} {last!r}, that of the last row of stream {stream!r}",
+            fix="give the rows of a stream in order of time",
         )
 
     def add(self, stream: Hashable) -> int:
@@ -236,16 +239,16 @@ class StreamTable:
         states: Array,
         times: Floats,
         kept: Mapping[str, Array],
-        confirmed: Iterable[tuple[Any, Confirmed]] = (),
+        final: Iterable[tuple[Any, Decided]] = (),
     ) -> None:
         """Write what is known of streams after their rows: all of it, or nothing.
 
         `slots` are -1 for the streams that are `new`. `kept` are more columns, by their names, and
-        `confirmed` the events that are final with these rows.
+        `final` the events and starts that are final with these rows.
         """
         slots, added = slots.copy(), dict(zip(new, self._reserve(len(new)), strict=True))
         slots[slots < 0] = [*added.values()]
-        columns, count = self.columns, len(self.confirmed)
+        columns, count, final = self.columns, len(self.confirmed), list(final)
         before = [column[slots] for column in columns]
         try:
             _core.commit(columns.states, columns.times, slots, states, times)
@@ -253,15 +256,24 @@ class StreamTable:
                 getattr(columns, name)[slots] = values
             columns.jumps[slots] = np.nan
             self.slots.update(added)
-            self.confirmed += confirmed
+            self.keep(final)
         except BaseException:
             del self.confirmed[count:]
+            for stream, decided in final:
+                for start in decided.starts:
+                    self.started.pop((stream, *start), None)
             for name in added:
                 self.slots.pop(name, None)
             for column, values in zip(columns, before, strict=True):
                 column[slots] = values
             self._free += added.values()
             raise
+
+    def keep(self, final: Iterable[tuple[Any, Decided]]) -> None:
+        """Keep events and starts that are final, until they are fetched."""
+        for stream, (events, starts) in final:
+            self.confirmed += [(stream, event) for event in events]
+            self.started |= {(stream, *start): None for start in starts}
 
     def touch(self, stream: Hashable, slot: int, at: float) -> None:
         """Note that a stream had a row: it is the last one to go now, and the clock goes on."""
@@ -354,9 +366,12 @@ class StreamTable:
     def forget(self, stream: Hashable) -> None:
         """Forget a stream; its last events are confirmed."""
         slot, last = self.slots[stream], self.last_events(stream)
+        events = [(stream, event) for event in last.events]
+        starts = {(stream, *start): None for start in last.starts}
         # Without a call in between: a signal's handler finds the stream, or its last events.
         del self.slots[stream]
-        self.confirmed += last
+        self.confirmed += events
+        self.started |= starts
         self._release(slot)
 
     def discard(self, stream: Hashable) -> None:
@@ -373,7 +388,7 @@ class StreamTable:
         """Return what the stages after the filter know of the stream in a slot."""
         return Later(self.columns.held[slot], self.columns.events[slot])
 
-    def last_events(self, stream: Hashable) -> list[tuple[Any, Confirmed]]:
+    def last_events(self, stream: Hashable) -> Decided:
         """Return the events of a stream that are final if it is over.
 
         A rule that fails loses them, and says so in the log: the rows of other streams, which may
@@ -381,13 +396,13 @@ class StreamTable:
         """
         later = self.later(self.slots[stream])
         if later.rule is None:
-            return []
+            return Decided()
         try:
-            _, [events] = self._stages.finish([later])
+            _, [decided] = self._stages.finish([later])
         except ValueError as error:
             LOG.error("stream %r ends without its last events: %s", stream, error)
-            return []
-        return [(stream, event) for event in events]
+            return Decided()
+        return decided
 
     def rename(self, old: Hashable, new: Hashable) -> None:
         """Give the slot of a stream, and its events, another name, or raise and change nothing."""
@@ -395,25 +410,30 @@ class StreamTable:
         check_name(new)
         if new in slots:
             problem = f"is {{}}, a stream with rows of its own, so that {old!r} cannot go on as it"
-            raise ArgumentError("new", new, problem, remedy=f"forget those first: drop([{new!r}])")
+            raise ArgumentError(
+                "new", new, problem=problem, fix=f"forget those first: drop([{new!r}])"
+            )
         confirmed = [(new if name == old else name, event) for name, event in self.confirmed]
+        started = {
+            (new if name == old else name, k, start): None for name, k, start in self.started
+        }
         if self.expire_after is not None:
             # It is the last one to go now, and streams go in the order in which they were seen.
             self.columns.seen[slot] = self.clock
         # Without a call in between: a signal's handler finds the stream by one of the names.
         slots[new] = slot
         del slots[old]
-        self.confirmed[:] = confirmed
+        self.confirmed[:], self.started = confirmed, started
         if old in self.strays:
             self.strays[new] = self.strays.pop(old)
 
-    def take(self, names: list[Any], columns: Columns, clock: float = math.nan) -> None:
+    def take(self, names: Sequence[Any], columns: Columns, clock: float = math.nan) -> None:
         """Take all streams of a file, in the order in which they go; there are none before."""
         self.columns = columns
         self.slots.update((name, slot) for slot, name in enumerate(names))
         self.clock = clock
 
-    def held(self) -> tuple[list[Any], Columns]:
-        """Return the names of all streams and copies of their columns, in their order."""
+    def held(self) -> tuple[list[Any], Ints, Columns]:
+        """Return names, slots and copies of the columns of all streams, in their order."""
         slots: Ints = np.fromiter(self.slots.values(), np.intp, len(self.slots))
-        return list(self.slots), Columns(*(column[slots] for column in self.columns))
+        return list(self.slots), slots, Columns(*(column[slots] for column in self.columns))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 import numpy as np
 
-from ..errors import ArgumentError, RowError, names_keywords
+from ..errors import ArgumentError, Fix, RowError, names_keywords
 from ..filters import Filter, check_lag
 from ..inputs import (
     TEXT,
@@ -421,8 +421,10 @@ def _silent(streams: Collection[Any], predicted: Collection[Any]) -> ArgumentErr
         return None
     others = f" and {len(silent) - 1} others" if silent[1:] else ""
     problem = "has no prediction" if len(streams) == 1 else f"has no prediction of {{}}{others}"
-    rule = "the results are the estimate that the filter starts with"
-    return ArgumentError("the table", silent[0], problem, rule, "leave these rows out")
+    must = "the results are the estimate that the filter starts with"
+    return ArgumentError(
+        "the table", silent[0], problem=problem, must=must, fix="leave these rows out"
+    )
 
 
 def format_for(
@@ -435,8 +437,8 @@ def format_for(
     pipe = Pipeline.of(filter)
     if str(scores).startswith("independent") and pipe.heads.is_exclusive:
         raise ArgumentError(
-            "scores", scores, "is {}, but the classes of the filter exclude each other",
-            remedy="give a MultiLabelFilter, or leave scores out",
+            "scores", scores, problem="is {}, but the classes of the filter exclude each other",
+            fix="give a MultiLabelFilter, or leave scores out",
         )  # fmt: skip
     return TableFormat.of(pipe.heads, columns, scores, unit)
 
@@ -472,5 +474,10 @@ def warn_of_channels(pipe: Pipeline, sources: Collection[str]) -> None:
     if not set(corrected) & set(sources):
         there = sorted(sources)[:5]
         problem = f"names {{}}, but the rows have the sources {there}"
-        remedy = f"give channel={{{there[0]!r}: ...}}, or a column source"
-        warn_of(ArgumentError("channel", corrected, problem, "nothing is corrected", remedy))
+        which = Fix("columns", {"source": ...})
+        fix = (f"give a channel for {there[0]!r}, or name the column of the sources: ", which)
+        warn_of(
+            ArgumentError(
+                "channel", corrected, problem=problem, must="nothing is corrected", fix=fix
+            )
+        )

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Hashable, Iterable, Sequence
-from os import PathLike, fspath
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from os import PathLike
+from pathlib import Path
 from threading import RLock
 from typing import Any, Self
 
@@ -13,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .. import _core
 from ..errors import ArgumentError
-from ..events import Event, EventRule, Events, event_of
+from ..events import CurrentEvent, Event, EventRule, Events, event_of
 from ..filters import Filter, unpack_state
 from ..inputs import (
     LARGEST_SECONDS,
@@ -28,9 +30,8 @@ from ..inputs import (
     read_times,
     seconds,
 )
-from ..pipeline import DEFAULT_SOURCE, MAX_SOURCES, Channels, Pipeline
+from ..pipeline import DEFAULT_SOURCE, MAX_SOURCES, Channels, Pipeline, under_rule
 from ..policy import Policy
-from ..support.atomic import remove_drafts
 from ..support.types import Array, Confidence, Duration, Floats, Weights, is_number
 from ..support.validation import Factorized, factorize
 from . import store
@@ -38,7 +39,10 @@ from .engine import Engine, update_stream_of
 from .health import Health, SourceCounts, classes_before, classes_of
 from .lag import checked_lag
 from .lock import free, in_a_call
-from .table import JumpError
+from .stages import Later
+from .table import Columns, JumpError
+
+_REMEDY = "take an earlier copy"
 
 
 class TimeUnit:
@@ -71,8 +75,8 @@ class TimeUnit:
         except OverflowError:
             at = None
         if at is None:
-            remedy = "give a number, a datetime, or ISO 8601 text with a zone"
-            raise ArgumentError("time", time, remedy=remedy)
+            fix = "give a number, a datetime, or ISO 8601 text with a zone"
+            raise ArgumentError("time", time, fix=fix)
         return at
 
     def look_at(self, time: Any, at: float) -> None:
@@ -100,9 +104,9 @@ def take_rows(
 ) -> tuple[Rows, list[Any]]:
     """Return rows of streams, checked, and the name of the stream of each."""
     if streams is None:
-        remedy = "let a tracker give each object an id first: without one, tracker_id is None"
-        raise ArgumentError("streams", None, rule="every row needs the name of its stream",
-                            remedy=remedy)  # fmt: skip
+        fix = "let a tracker give each object an id first: without one, tracker_id is None"
+        raise ArgumentError("streams", None, must="every row needs the name of its stream",
+                            fix=fix)  # fmt: skip
     names: list[Any] = streams.tolist() if hasattr(streams, "tolist") else list(streams)
     one_time = isinstance(times, str) or np.ndim(times) == 0
     t, kind = read_times([times] * len(names) if one_time else times, unit)
@@ -141,7 +145,7 @@ class Tracker:
     Parameters
     ----------
     filter : Filter or Pipeline
-        The settings of all streams; a pipeline, such as a `Tuned`, brings weights, channels and its
+        The settings of all streams; a pipeline brings weights, channels and its
         policy.
     beta : mapping of str to float, or float, optional
         The weight of each source, or one for all; 1 by default.
@@ -198,17 +202,17 @@ class Tracker:
         lag: int | None = None,
     ) -> None:
         pipe = Pipeline.of(filter, beta=beta, channel=channel, policy=policy)
-        of_pipe = pipe.rule if lag is None else pipe.smoother.rule
+        of_pipe = pipe.rule if lag is None else pipe.smoothing.rule
         if events is True and of_pipe is None:
-            remedy = 'give one: events=EventRule(change_cost="30s")'
+            fix = 'give one: events=EventRule(change_cost="30s")'
             raise ArgumentError(
-                "events", True, "is {}, but the pipeline has no rule", remedy=remedy
+                "events", True, problem="is {}, but the pipeline has no rule", fix=fix
             )
         if lag is not None and events is False:
-            raise ArgumentError("lag", lag, "is {}, without events", remedy="give events=True")
+            raise ArgumentError("lag", lag, problem="is {}, without events", fix="give events=True")
         rule = of_pipe if events is True else events or None
         self._use(
-            pipe.with_rule(rule),
+            under_rule(pipe, rule),
             unit,
             lag,
             expire_after=expire_after,
@@ -220,27 +224,29 @@ class Tracker:
         self._pipe, self._heads, self._lag = pipe, pipe.heads, lag
         self._is_exclusive = pipe.heads.is_exclusive
         self._names = pipe._names
-        smoother = None if lag is None else pipe.smoother
+        smoother = None if lag is None else pipe.smoothing
         rule = pipe.rule if smoother is None else smoother.rule
         self._engine = Engine(
             pipe, smoother=smoother, lag=None if lag is None else checked_lag(lag),
-            rule=rule, policy=pipe.policy, **limits,
+            rule=rule, policy=pipe.policy, starts=True, **limits,
         )  # fmt: skip
         self._unit, self._spelling = TimeUnit(unit), Spelling()
         self._as_it_is = self._unit.as_it_is
-        self._reader: Filter = pipe.filter()
+        self._reader: Filter = pipe.filter
         self._table = self._engine.table
         self._slots, self._lock = self._table.slots, self._table.lock
         self._is_locked = self._lock._is_owned  # by this thread
         self._watches_times, self._drops = self._table.watches_times, self._table.drops
         self._counts = SourceCounts(pipe)
         self._known: dict[str, tuple[str, float, Any, int]] = {}
-        self._update_stream = update_stream_of(pipe.filter(), self._counts)
+        self._update_stream = update_stream_of(pipe.filter, self._counts)
         # One call into C takes a row and decides its events, unless more stages take it.
         self._whole = pipe.policy is None and lag is None
         rules = self._engine.stages.rule
         self._rule = rules
         self._saving = RLock()
+        self._written: store.Written | None = None
+        self._first_event = 1
 
     def update(
         self,
@@ -303,7 +309,7 @@ class Tracker:
                 )  # fmt: skip
             else:
                 estimate = self._rule.update_stream(
-                    self._update_stream, columns[6], table.confirmed, stream,
+                    self._update_stream, columns[6], table.confirmed, table.started, stream,
                     columns[0], columns[1], slot, probs, beta, at, logarithms,
                     self._counts.numbers, number,
                 )  # fmt: skip
@@ -348,7 +354,7 @@ class Tracker:
         _, beta, observation = pipe.observe(source, probs)
         smoothed = None
         if self._lag is not None:
-            seen = pipe.smoother.observe(source, given, confidence)
+            seen = pipe.smoothing.observe(source, given, confidence)
             smoothed = seen.probs, seen.beta
         before, dt = -1, 0.0
         if not begins:
@@ -551,10 +557,40 @@ class Tracker:
         self._require_events()
         with free(self._lock):
             confirmed = self._engine.pop()
+            self._first_event += len(confirmed)
         return Events([event_of(stream, self._names, *event[:4]) for stream, event in confirmed])
+
+    def pop_starts(self) -> list[Event]:
+        """Return the events whose start became final since the last call: what an alarm needs.
+
+        Nothing that comes can withdraw such an event, or change its class or its start; its end,
+        and with it the probability, is None. Each event has one start, which comes before the event
+        or with it. One that `pop_events` has returned by then is not returned here: call this one
+        first. Of an event that `max_duration` divides, the first piece has a start. See
+        docs/events.md for how long a start takes to become final.
+
+        Examples
+        --------
+        >>> import classfilter as cf
+        >>> tracker = cf.Tracker(cf.RawFilter(["rest", "fall"]), events=cf.EventRule(1.0))
+        >>> for time in range(8):
+        ...     _ = tracker.update("ann", float(time), None, "rest" if time < 4 else "fall")
+        ...     for event in tracker.pop_starts():
+        ...         print(time, event.label, event.start)
+        2 rest 0.0
+        7 fall 4.0
+        """
+        self._require_events()
+        with free(self._lock):
+            started = self._engine.pop_starts()
+        return Events(
+            [event_of(stream, self._names, k, start, None, None) for stream, k, start in started]
+        )
 
     def current(self, stream: Hashable) -> Any:
         """Return the `Event` of a stream that goes on at present, provisional: its end is None.
+
+        Its `final` tells whether its start can no longer change, nor the event be withdrawn.
 
         None where no event is reported at present: an ignored class, uncertain or unknown time,
         and after the first row of a stream, since a row lasts until the next. Of several labels at
@@ -566,8 +602,10 @@ class Tracker:
             current = self._engine.current(self._table.slot(stream))
         several = isinstance(current, list)
         events = [
-            event_of(stream, self._names, k, start, None, probability)
-            for k, start, probability, _ in (current if several else [current] if current else [])
+            CurrentEvent(stream, self._names[k], start, None, probability, final=final)
+            for k, start, probability, final in (
+                current if several else [current] if current else []
+            )
         ]
         return events if several else next(iter(events), None)
 
@@ -626,19 +664,20 @@ class Tracker:
             return self._table.expire(at)
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write settings and all streams to one file, complete or not at all; `load` reads it.
+        """Write settings and streams to a file, all of it or nothing; `load` reads it.
 
-        Streams must be named by text, numbers, None, or tuples of them. Of several saves at once,
-        the one that began last is in the file at the end.
+        It is a SQLite database. A save to the file of the save before, or to the one that was
+        loaded, writes the streams that changed since. Streams must be named by text, numbers, None,
+        or tuples of them.
         """
-        with free(self._saving):
-            remove_drafts(fspath(path))
-            store.write(path, self._saved("tracker"))
+        with free(self._saving), store.File(path, "tracker", _REMEDY) as file:
+            saved = self._saved("tracker")
+            self._written = file.write(saved, self._rest_of(saved.columns), self._written)
 
     def _saved(self, kind: str) -> store.Saved:
         table = self._table
         with free(self._lock):
-            names, columns = table.held()
+            names, slots, columns = table.held()
             meta: dict[str, Any] = {
                 "expire_after": table.expire_after,
                 "max_streams": table.max_streams,
@@ -647,53 +686,68 @@ class Tracker:
                 "lag": self._lag,
                 "clock": None if math.isnan(table.clock) else table.clock,
                 "strays": [[store.name_as_json(name), at] for name, at in table.strays.items()],
+                "sources": self._counts.saved(),
+                "started": [(store.name_as_json(name), *start) for name, *start in table.started],
             }
-            meta["sources"] = self._counts.saved()
-            more = dict[str, Array]()
-            if self._pipe.policy is not None:
-                meta["calls"] = [calls.saved() for calls in columns.extra]
-            if self._rule is not None:
-                more |= store.joined(
-                    [self._engine.stages.pack(table.later(slot)) for slot in self._slots.values()]
-                )
-                meta["confirmed"] = [
-                    (store.name_as_json(name), *event) for name, event in table.confirmed
-                ]
-        return store.Saved(kind, self._pipe, names, columns, meta, more)
+            events, first = list(table.confirmed), self._first_event
+        return store.Saved(kind, self._pipe, names, slots, columns, meta, events, first)
+
+    def _rest_of(self, columns: Columns) -> Callable[[int], bytes]:
+        """Return what gives the part of a stream's state that comes after the filter's."""
+        stages, has_policy = self._engine.stages, self._pipe.policy is not None
+
+        def rest(i: int) -> bytes:
+            later = stages.pack(Later(columns.held[i], columns.events[i])) if stages else b""
+            if not has_policy:
+                return later
+            calls = json.dumps(columns.extra[i].saved()).encode()
+            return len(calls).to_bytes(4, "little") + calls + later
+
+        return rest
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Self:
         """Return the tracker that a file of `save` holds."""
-        saved = store.read(path, "tracker", "no saved tracker; take an earlier copy")
         tracker = cls.__new__(cls)
-        with store.damaged(path):
-            limits = {
-                name: saved.meta[name] for name in ("expire_after", "max_streams", "max_jump")
-            }
-            lag = saved.meta.get("lag")
-            if lag is not None and saved.pipe.smoother.rule is None:
-                raise ValueError("it has a lag, but no rule for events")
-            tracker._use(saved.pipe, saved.meta.get("unit"), lag, **limits)
-            tracker._take(saved)
+        with store.File(path, "tracker", _REMEDY, write=False) as file:
+            read = file.read()
+            with file.damage():
+                saved = read.saved
+                limits = {
+                    name: saved.meta[name] for name in ("expire_after", "max_streams", "max_jump")
+                }
+                lag = saved.meta["lag"]
+                if lag is not None and saved.pipe.smoothing.rule is None:
+                    raise ValueError("it has a lag, but no rule for events")
+                tracker._use(saved.pipe, saved.meta["unit"], lag, **limits)
+                tracker._take(file.path, read)
         return tracker
 
-    def _take(self, saved: store.Saved) -> None:
+    def _take(self, path: Path, read: store.Read) -> None:
         """Take all streams of a file."""
-        names, columns, meta = saved.names, saved.columns, saved.meta
+        names, columns, meta = read.saved.names, read.saved.columns, read.saved.meta
         self._spelling.note(names)
         self._engine.runner.check_states(columns.states)
-        if self._pipe.policy is not None:
-            for i, calls in zip(range(len(names)), meta["calls"], strict=True):
-                columns.extra[i] = self._engine.new_calls().restored(calls)
-        if self._rule is not None:
-            for i, data in enumerate(store.split(saved.more, len(names))):
-                columns.held[i], columns.events[i] = self._engine.stages.unpack(data)
-            classes = range(len(self._names))
-            for name, *event in meta["confirmed"]:
-                confirmed = store.confirmed(event, classes)
-                self._table.confirmed.append((store.name_from_json(name), confirmed))
+        stages, has_policy = self._engine.stages, self._pipe.policy is not None
+        for i, rest in enumerate(read.rest):
+            if has_policy:
+                end = 4 + int.from_bytes(rest[:4], "little")
+                columns.extra[i] = self._engine.new_calls().restored(json.loads(rest[4:end]))
+                rest = rest[end:]
+            if stages:
+                columns.held[i], columns.events[i] = stages.unpack(rest)
+            elif rest:
+                raise ValueError("a state is too long")
+        for name, k, start in meta["started"]:
+            if k not in range(len(self._names)):
+                raise ValueError("a start has no class")
+            key = store.name_from_json(name), int(k), store.finite(start)
+            self._table.started[key] = None
         self._counts.restore(meta["sources"])
         strays = {store.name_from_json(name): at for name, at in meta["strays"]}
         clock = math.nan if meta["clock"] is None else store.finite(meta["clock"])
+        self._table.confirmed += read.saved.events
+        self._first_event = read.saved.first_event
         self._table.take(names, columns, clock)
         self._table.strays = {name: store.finite(at) for name, at in strays.items()}
+        self._written = store.Written(path, read.token, self._saved(read.saved.kind), read.numbers)

@@ -50,8 +50,8 @@ def check_zone(zone: str | None) -> tzinfo:
     """Return a zone by its name, ``"Europe/Berlin"`` or ``"+02:00"``; UTC for None."""
     found = UTC if zone is None else find_zone(zone)
     if found is None:
-        rule = 'it must be a time zone such as "Europe/Berlin" or "+02:00"'
-        raise ArgumentError("zone", zone, rule=rule)
+        must = 'it must be a time zone such as "Europe/Berlin" or "+02:00"'
+        raise ArgumentError("zone", zone, must=must)
     return found
 
 
@@ -68,7 +68,7 @@ def date_text(x: float, zone: str | None) -> str:
     try:
         moment = (_EPOCH + timedelta(seconds=int(whole))).astimezone(check_zone(zone))
     except OverflowError:
-        raise ArgumentError("time", x, rule="a date must lie in the years 1 to 9999") from None
+        raise ArgumentError("time", x, must="a date must lie in the years 1 to 9999") from None
     if len(moment.isoformat()) > 25:  # local mean time, before there were zones: +05:21:10
         moment = moment.astimezone(UTC)
     text = moment.isoformat()
@@ -114,5 +114,5 @@ def to_seconds(argument: str, cell: Any) -> float:
     """Return a time, of whatever kind, as a number."""
     value = parse_timestamp(cell)
     if value is None or not math.isfinite(value):
-        raise ArgumentError(argument, cell, remedy=REMEDY)
+        raise ArgumentError(argument, cell, fix=REMEDY)
     return value

@@ -96,8 +96,8 @@ def read_audacity(text: str, stream: str | None = None) -> Cells:
             continue
         fields = content.split("\t", 2)
         if len(fields) < 3 or not fields[2].strip():
-            rule = "it must have a start, an end and a label, with tabs between them"
-            raise RowError("the event", content, rule=rule, row=len(events), line=line)
+            must = "it must have a start, an end and a label, with tabs between them"
+            raise RowError("the event", content, must=must, row=len(events), line=line)
         cells = {
             n: seconds_of(x, n, len(events), line) for n, x in zip(TIMES, fields, strict=False)
         }
@@ -131,9 +131,9 @@ def read_rttm(text: str) -> Cells:
             continue
         row = len(events)
         if len(fields) not in (9, 10):
-            rule = "a line SPEAKER must have ten fields (or nine, without the last)"
+            must = "a line SPEAKER must have ten fields (or nine, without the last)"
             problem = f"has {len(fields)} fields: {{}}"
-            raise RowError("the event", content, problem, rule, row=row, line=line)
+            raise RowError("the event", content, problem=problem, must=must, row=row, line=line)
         start = seconds_of(fields[3], "onset", row, line)
         end = start + seconds_of(fields[4], "duration", row, line)
         p = probability_of(fields[8] or "", "", row, line)
@@ -141,8 +141,10 @@ def read_rttm(text: str) -> Cells:
         events.append(cells | {"probability": p})
         lines.append(line)
     if others and not events:
-        rule = "events are lines SPEAKER"
-        raise ArgumentError("the file", sorted(others), "has no line SPEAKER, only {}", rule)
+        must = "events are lines SPEAKER"
+        raise ArgumentError(
+            "the file", sorted(others), problem="has no line SPEAKER, only {}", must=must
+        )
     return events, lines
 
 
@@ -167,8 +169,8 @@ def _read_table(
     try:
         header = next(reader, [])
         if len(set(header)) < len(header):
-            rule = "each column must have a name of its own"
-            raise ArgumentError("the header", header, rule=rule)
+            must = "each column must have a name of its own"
+            raise ArgumentError("the header", header, must=must)
         there = {ours: theirs for ours, theirs in usual.items() if theirs in header}
         names = column_names(header, there | dict(columns or {}))
         rows: list[dict[str, str]] = []
@@ -180,12 +182,12 @@ def _read_table(
                 continue
             if len(cells) != len(header):
                 problem = f"has {{}} fields, but the header {len(header)}"
-                raise RowError("the event", len(cells), problem, row=len(rows), line=line)
+                raise RowError("the event", len(cells), problem=problem, row=len(rows), line=line)
             rows.append(dict(zip(header, cells, strict=True)))
             lines.append(line)
     except csv.Error as error:
         raise ArgumentError(
-            "the file", str(error), "is not CSV: {}", remedy="check its quotes"
+            "the file", str(error), problem="is not CSV: {}", fix="check its quotes"
         ) from None
     return names, rows, lines
 

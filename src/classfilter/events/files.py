@@ -8,7 +8,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from ..errors import ArgumentError, Remedy
+from ..errors import ArgumentError, Fix
 from ..support.atomic import atomic_write
 from .dates import date_text, exact, plain, to_seconds
 from .delimited import (
@@ -58,12 +58,12 @@ def write_webvtt(events: Sequence[Any], probability: bool = True) -> str:
     for e in sorted(events, key=lambda e: e.start):
         start, end = (round(x * 1000) for x in (e.start, e.end))
         if start < 0:
-            rule, remedy = "WebVTT has no negative times", "give start="
-            raise ArgumentError("start", float(e.start), "is {}", rule, remedy)
+            must, fix = "WebVTT has no negative times", "give an earlier start"
+            raise ArgumentError("start", float(e.start), must=must, fix=fix)
         if start == end:
-            rule = "a cue of WebVTT must last for a millisecond"
-            problem, remedy = f"is {{}}, the start {e.start}", "leave the event out"
-            raise ArgumentError("end", float(e.end), problem, rule, remedy)
+            must = "a cue of WebVTT must last for a millisecond"
+            problem, fix = f"is {{}}, the start {e.start}", "leave the event out"
+            raise ArgumentError("end", float(e.end), problem=problem, must=must, fix=fix)
         voice = "" if e.stream is None else f"<v {escape(e.stream, quote=False)}>"
         p = "" if e.probability is None or not probability else f"\n{float(e.probability)!r}"
         cue = f"{voice}{escape(e.label, quote=False)}{p}"
@@ -74,8 +74,8 @@ def write_webvtt(events: Sequence[Any], probability: bool = True) -> str:
 def write_raven(events: Sequence[Any], low_freq: float = 0.0, high_freq: float = 15_000.0) -> str:
     """Return a selection table: each event spans the same band of frequencies, in Hz."""
     if not 0.0 <= low_freq < high_freq:
-        rule = "it must be below high_freq, and not below 0"
-        raise ArgumentError("low_freq", low_freq, rule=rule)
+        must = "it must be below high_freq, and not below 0"
+        raise ArgumentError("low_freq", low_freq, must=must)
     one_stream(events, "a selection table")
     check_names(events, "[\t\n\r]", "tabs or line breaks", "a selection table", "nocall")
     known = any(e.probability is not None for e in events)
@@ -115,6 +115,13 @@ FORMATS = {
 READ = tuple(name for name, kind in FORMATS.items() if kind.read)
 RAVEN = (".selections.txt", ".selection.table.txt")
 """How names of selection tables end: those of Raven, and those of BirdNET."""
+
+
+_SECOND_0 = (
+    "give the date of second 0, such as ",
+    Fix("start", "2024-05-01T22:00:00+02:00"),
+    ", or write CSV or JSON",
+)
 
 
 def write_events(
@@ -168,7 +175,7 @@ def write_events(
     else:
         if listed.dates and start is None:
             problem = f"is {{}}, but the times are dates and {name} holds seconds"
-            raise ArgumentError("start", None, problem, remedy=Remedy.SECOND_0)
+            raise ArgumentError("start", None, problem=problem, fix=_SECOND_0)
         zero = exact(0.0 if start is None else to_seconds("start", start))
         timed = [
             e._replace(
@@ -183,7 +190,9 @@ def write_events(
         data = text.encode()
     except UnicodeEncodeError as error:
         bad = text[error.start : error.end]
-        raise ArgumentError("events", bad, "have a name with {}, which is not Unicode") from None
+        raise ArgumentError(
+            "events", bad, problem="have a name with {}, which is not Unicode"
+        ) from None
     with atomic_write(path) as file:
         file.write(data)
 
@@ -232,9 +241,9 @@ def read_events(
     """
     name, kind = event_format(path, format)
     if kind.read is None:
-        rule = f"{name} is only written; read_events reads {_format_names(READ)}"
-        remedy = 'a table of another program is read with format="tsv" and columns='
-        raise ArgumentError("path", str(path), rule=rule, remedy=remedy)
+        must = f"{name} is only written; read_events reads {_format_names(READ)}"
+        fix = 'a table of another program is read with format="tsv" and columns='
+        raise ArgumentError("path", str(path), must=must, fix=fix)
     _check_format_options(name, options, kind.read_options)
     text = _decode(Path(path).read_bytes())
     _check_start(name, kind, start)
@@ -255,16 +264,16 @@ def event_format(
     name = ending if format is None else format
     kind = FORMATS.get(name.lower()) if isinstance(name, str) else None
     if kind is None:
-        rule = f"the formats are {_format_names(FORMATS)}"
+        must = f"the formats are {_format_names(FORMATS)}"
         if format is not None:
-            raise ArgumentError("format", format, rule=rule)
-        raise ArgumentError("path", str(path), rule=rule, remedy=Remedy.EVENT_FORMAT)
+            raise ArgumentError("format", format, must=must)
+        raise ArgumentError("path", str(path), must=must, fix="give one of these suffixes")
     return name, kind
 
 
 def _check_start(name: str, kind: Format, start: Any) -> None:
     if start is not None and not kind.seconds:
-        raise ArgumentError("start", start, rule=f"{name} holds times as they are, without it")
+        raise ArgumentError("start", start, must=f"{name} holds times as they are, without it")
 
 
 def _format_names(formats: Iterable[str]) -> str:
@@ -274,9 +283,9 @@ def _format_names(formats: Iterable[str]) -> str:
 def _check_format_options(name: str, options: Mapping[str, Any], known: tuple[str, ...]) -> None:
     for option, value in options.items():
         if option not in known:
-            rule = f"{name} has no such option"
-            rule += f"; it has {', '.join(known)}" if known else ""
-            raise ArgumentError(option, value, rule=rule)
+            must = f"{name} has no such option"
+            must += f"; it has {', '.join(known)}" if known else ""
+            raise ArgumentError(option, value, must=must)
 
 
 def _decode(data: bytes) -> str:
@@ -287,6 +296,6 @@ def _decode(data: bytes) -> str:
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise ArgumentError(
-            "the file", data[error.start : error.start + 1], "is not UTF-8: it has {}",
-            remedy="save it as UTF-8", line=line,
+            "the file", data[error.start : error.start + 1], problem="is not UTF-8: it has {}",
+            fix="save it as UTF-8", line=line,
         ) from None  # fmt: skip

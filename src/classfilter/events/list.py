@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
-from typing import Any, NamedTuple, SupportsIndex, overload
+from typing import Any, NamedTuple, Self, SupportsIndex, overload
 
 from ..errors import ArgumentError, RowError
 from ..inputs import FRAMES, REMEDY, as_frame, parse_timestamp
@@ -66,6 +66,29 @@ class Event(NamedTuple):
         return None if self.end is None else self.end - self.start
 
 
+class CurrentEvent(Event):
+    """The event of a stream that goes on at present.
+
+    Parameters
+    ----------
+    values
+        Those of an `Event`.
+    final : bool
+        Whether nothing that comes can change its class or its start, or withdraw it.
+    """
+
+    final = False
+
+    def __new__(cls, *values: Any, final: bool = False) -> Self:
+        """Return an event, which also knows whether its start is final."""
+        event = super().__new__(cls, *values)
+        event.final = final
+        return event
+
+    def __repr__(self) -> str:
+        return f"{super().__repr__()[:-1]}, final={self.final})"
+
+
 def event_of(
     stream: Any, names: Sequence[str], k: int, start: float, end: float | None, p: float | None
 ) -> Event:
@@ -115,7 +138,7 @@ class Events(list[Event]):
         except TypeError:
             kind = type(events).__name__
             problem = "is not a list of events, but of type {}"
-            raise ArgumentError("events", kind, problem, remedy=LIST_REMEDY) from None
+            raise ArgumentError("events", kind, problem=problem, fix=LIST_REMEDY) from None
 
     @classmethod
     def from_table(cls, df: Any, *, columns: Mapping[str, str] | None = None) -> Events:
@@ -162,7 +185,7 @@ class Events(list[Event]):
         ['stream', 'class', 'start', 'end', 'duration', 'probability']
         """
         if kind not in FRAMES:
-            raise ArgumentError("kind", kind, rule=f"it must be one of {', '.join(FRAMES)}")
+            raise ArgumentError("kind", kind, must=f"it must be one of {', '.join(FRAMES)}")
         library = import_optional(kind)
         named = [None if e.stream is None else str(e.stream) for e in self]
         text = {"stream": named, "class": [e.label for e in self]}
@@ -232,21 +255,29 @@ def column_names(there: list[str], columns: Mapping[str, str] | None) -> dict[st
     given = dict(columns or {})
     for name, column in given.items():
         if name not in EVENT_COLUMNS:
-            rule = f"it must be one of {', '.join(EVENT_COLUMNS)}"
+            must = f"it must be one of {', '.join(EVENT_COLUMNS)}"
             raise ArgumentError(
-                "columns", name, "names {}", rule, 'give the columns as {"class": "label"}'
+                "columns",
+                name,
+                problem="names {}",
+                must=must,
+                fix='give the columns as {"class": "label"}',
             )
         if column not in there:
             problem = f"has {{}} for {name}, which the table does not have"
-            raise ArgumentError("columns", column, problem, f"it has {there}")
+            raise ArgumentError("columns", column, problem=problem, must=f"it has {there}")
     taken = set(given.values())
     names = {name: name for name in EVENT_COLUMNS if name in there and name not in taken} | given
     wanted = ["class", "start", *(["end"] if "duration" not in names else [])]
     missing = [name for name in wanted if name not in names]
     if missing:
-        remedy = 'name it, columns={"' + missing[0] + '": ...}'
+        fix = 'name it, columns={"' + missing[0] + '": ...}'
         raise ArgumentError(
-            "the table", there, f"has no column {missing[0]}", f"it has {there}", remedy
+            "the table",
+            there,
+            problem=f"has no column {missing[0]}",
+            must=f"it has {there}",
+            fix=fix,
         )
     return names
 
@@ -276,12 +307,12 @@ def from_cells(
             return float(cell + zero)
         value = parse_timestamp(cell)
         if value is None or not math.isfinite(value):
-            raise reject(row, name, remedy=REMEDY)
+            raise reject(row, name, fix=REMEDY)
         dated.add(is_date(cell))
         if is_date(cell):
             zones.append(zone_of(cell))
         if len(dated) > 1:
-            raise reject(row, name, rule="times must be either all numbers or all dates")
+            raise reject(row, name, must="times must be either all numbers or all dates")
         return value
 
     for row, cells in enumerate(rows):
@@ -293,7 +324,7 @@ def from_cells(
             )
         label = cells["class"]
         if is_missing(label):
-            raise reject(row, "class", rule="every event needs a class")
+            raise reject(row, "class", must="every event needs a class")
         stream, probability = cells.get("stream"), cells.get("probability")
         p = None
         if not is_missing(probability):
@@ -311,7 +342,7 @@ def _number_of_cell(cell: Any, rejection: Any) -> float:
             value = math.nan
         if math.isfinite(value):
             return value
-    raise rejection().replaced(rule="it must be a number")
+    raise rejection().replaced(must="it must be a number")
 
 
 def _plural(word: str) -> str:

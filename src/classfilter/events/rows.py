@@ -38,10 +38,12 @@ def check_events(
 ) -> None:
     """Reject what is no event, and two events of one stream and class that overlap."""
     for i, e in enumerate(events):
-        for name, bad, problem, rule, remedy in _faults(e):
+        for name, bad, problem, must, fix in _faults(e):
             if bad:
                 line = lines[i] if lines else None
-                raise RowError(name, getattr(e, name), problem, rule, remedy, row=i, line=line)
+                raise RowError(
+                    name, getattr(e, name), problem=problem, must=must, fix=fix, row=i, line=line
+                )
     last: dict[tuple[Any, str], int] = {}
     in_order = sorted(range(len(events)), key=lambda i: (events[i].start, events[i].end))
     for i in () if overlaps else in_order:
@@ -52,8 +54,9 @@ def check_events(
         if before != i and e.start < end:
             of_class = f"class {e.label!r}" + (f" of {e.stream!r}" if e.stream is not None else "")
             raise RowError(
-                "start", e.start, f"is {{}}, but row {before}, also of {of_class}, ends at {end!r}",
-                remedy="merge them, or give overlaps=True", row=i, line=lines[i] if lines else None,
+                "start", e.start, problem=f"is {{}}, but row {before}, also of "
+                f"{of_class}, ends at {end!r}",
+                fix="merge them, or give overlaps=True", row=i, line=lines[i] if lines else None,
             )  # fmt: skip
 
 
@@ -82,11 +85,11 @@ def check_streams(events: Sequence[Event]) -> None:
             continue
         text = str(stream)
         if not text.strip() or "\0" in text:
-            rule = "it must be a name that is not empty, or None"
-            raise RowError("stream", stream, rule=rule, row=i)
+            must = "it must be a name that is not empty, or None"
+            raise RowError("stream", stream, must=must, row=i)
         if names.setdefault(text, stream) != stream:
             problem = f"is {{}}, which is {text!r} in a file, as another stream is"
-            raise RowError("stream", stream, problem, remedy="rename one of them", row=i)
+            raise RowError("stream", stream, problem=problem, fix="rename one of them", row=i)
 
 
 def check_names(
@@ -100,8 +103,8 @@ def check_names(
                 raise RowError(
                     what,
                     name,
-                    rule=f"{where} cannot hold {words}",
-                    remedy="rename it, or write CSV or JSON",
+                    must=f"{where} cannot hold {words}",
+                    fix="rename it, or write CSV or JSON",
                     row=i,
                 )
 
@@ -113,9 +116,9 @@ def one_stream(events: Sequence[Event], where: str) -> None:
         raise ArgumentError(
             "events",
             len(streams),
-            "have {} streams",
-            f"{where} has no place for their names",
-            "write each stream to a file of its own, or write CSV or JSON",
+            problem="have {} streams",
+            must=f"{where} has no place for their names",
+            fix="write each stream to a file of its own, or write CSV or JSON",
         )
 
 
@@ -123,7 +126,7 @@ def seconds_of(text: str | None, what: str, row: int, line: int) -> Decimal:
     """Return a number of a file."""
     text = (text or "").strip()
     if not NUMBER_TEXT.fullmatch(text):
-        raise RowError(what, text, rule="it must be a number of seconds", row=row, line=line)
+        raise RowError(what, text, must="it must be a number of seconds", row=row, line=line)
     return Decimal(text)
 
 
@@ -133,7 +136,7 @@ def probability_of(text: str, missing: str, row: int, line: int) -> float | None
     if text in ("", missing):
         return None
     if not NUMBER_TEXT.fullmatch(text):
-        raise RowError("probability", text, rule="it must be a number", row=row, line=line)
+        raise RowError("probability", text, must="it must be a number", row=row, line=line)
     return float(text)
 
 

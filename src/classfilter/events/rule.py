@@ -15,6 +15,8 @@ from ..errors import ArgumentError, names_keywords
 from ..inputs import Heads, duration
 from ..support.types import Floats, is_number
 
+Start = tuple[int, float]
+"""The class of an event, and when it starts."""
 EventColumns = tuple[Any, ...]
 """Label, start, end, probability, and whether it was forced, of each event, (N,)."""
 
@@ -40,24 +42,39 @@ class HeadRules(_core.HeadRules):
         self._rules = [(h, rule) for h, rule in enumerate(rules) if rule is not None]
         self._first = {h: heads.spans[h].stop - heads.sizes[h] for h, _ in self._rules}
 
-    def run(self, state: tuple[bytes, ...], times: Floats, probs: ArrayLike) -> tuple[Any, ...]:
+    def run(
+        self,
+        state: tuple[bytes, ...],
+        times: Floats,
+        probs: ArrayLike,
+        starts: list[Start] | None = None,
+    ) -> tuple[Any, ...]:
         """Take many rows, (T, C): the new state, and the events as columns."""
         # The sum of a label's row may round to a little more than 1; what is not near it, the core
         # refuses.
         stack, after, found = np.maximum(self._heads.stacked(np.asarray(probs)), 0), [], []
+        told: list[Start] = []
         for (h, rule), before in zip(self._rules, state, strict=True):
             rows = np.ascontiguousarray(stack[:, h, : self._heads.sizes[h]])
-            part, *columns = rule.run(before, times, rows)
+            own = None if starts is None else list[Start]()
+            part, *columns = rule.run(before, times, rows, own)
             after.append(part)
             found.append((columns[0] + self._first[h], *columns[1:]))
+            told += [(k + self._first[h], start) for k, start in own or ()]
+        if starts is not None:
+            starts += sorted(told, key=_by_start)
         return tuple(after), *_in_order(found)
 
-    def finish(self, state: tuple[bytes, ...]) -> EventColumns:
+    def finish(self, state: tuple[bytes, ...], starts: list[Start] | None = None) -> EventColumns:
         """End the stream: its last events as columns."""
-        found = []
+        found, told = [], list[Start]()
         for (h, rule), part in zip(self._rules, state, strict=True):
-            label, *columns = rule.finish(part)
+            own = None if starts is None else list[Start]()
+            label, *columns = rule.finish(part, own)
             found.append((label + self._first[h], *columns))
+            told += [(k + self._first[h], start) for k, start in own or ()]
+        if starts is not None:
+            starts += sorted(told, key=_by_start)
         return _in_order(found)
 
     def current(self, state: tuple[bytes, ...]) -> list[tuple[int, float, float, bool]]:
@@ -82,6 +99,11 @@ def _in_order(parts: list[EventColumns]) -> EventColumns:
     columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
     order = np.lexsort((columns[0], columns[2]))
     return tuple(column[order] for column in columns)
+
+
+def _by_start(start: Start) -> tuple[float, int]:
+    k, time = start
+    return time, k
 
 
 EVIDENCE = ("time", "log")
@@ -177,23 +199,23 @@ class EventRule:
                 self._set(name, _span(name, span))
         for name in _OPTIONAL:
             if getattr(self, name) == 0:
-                remedy = "give a positive duration, or None"
-                raise ArgumentError(name, 0, rule="it must not be 0", remedy=remedy)
+                fix = "give a positive duration, or None"
+                raise ArgumentError(name, 0, must="it must not be 0", fix=fix)
         self._set("shift", _span("shift", self.shift))
         pad = self.pad
         if isinstance(pad, str) or not isinstance(pad, Iterable) or len(tuple(pad)) != 2:
-            rule = "it must be a pair: the time before and the time after"
-            raise ArgumentError("pad", pad, rule=rule)
+            must = "it must be a pair: the time before and the time after"
+            raise ArgumentError("pad", pad, must=must)
         self._set("pad", tuple(_span("pad", side) for side in pad))
         if self.evidence not in EVIDENCE:
             raise ArgumentError(
-                "evidence", self.evidence, rule=f"it must be one of {', '.join(EVIDENCE)}"
+                "evidence", self.evidence, must=f"it must be one of {', '.join(EVIDENCE)}"
             )
         least = self.min_probability
         if least is not None:
             if not is_number(least) or not 0 < least < 1:
-                rule = "it must be a number between 0 and 1"
-                raise ArgumentError("min_probability", least, rule=rule)
+                must = "it must be a number between 0 and 1"
+                raise ArgumentError("min_probability", least, must=must)
             self._set("min_probability", float(least))
         ignore = self.ignore
         names = [ignore] if isinstance(ignore, (str, int)) else list(ignore)
@@ -218,9 +240,9 @@ class EventRule:
         names = tuple(map(str, heads.shown))
         if isinstance(self.merge_gap, dict) and heads.is_exclusive:
             raise ArgumentError(
-                "merge_gap", self.merge_gap, "is {}, but the classes exclude each other",
-                "only several labels at once have gaps of their own",
-                "give one duration, or min_duration of what is between",
+                "merge_gap", self.merge_gap, problem="is {}, but the classes exclude each other",
+                must="only several labels at once have gaps of their own",
+                fix="give one duration, or min_duration of what is between",
             )  # fmt: skip
         for argument in (*_BY_CLASS, "merge_gap"):
             value = getattr(self, argument)
@@ -232,16 +254,16 @@ class EventRule:
             raise ArgumentError(
                 "change_cost",
                 missing[0],
-                "has no cost of entering {}",
-                remedy="name every class, or give one number for all",
+                problem="has no cost of entering {}",
+                fix="name every class, or give one number for all",
             )
         longest = float(max(_number_of_each(self.min_duration, names)))
         if self.max_delay is not None and self.max_delay < longest:
-            rule = f"it must not be below the longest minimum duration, {longest!r}"
-            raise ArgumentError("max_delay", self.max_delay, rule=rule)
+            must = f"it must not be below the longest minimum duration, {longest!r}"
+            raise ArgumentError("max_delay", self.max_delay, must=must)
         if set(names) <= set(self.ignore):
             raise ArgumentError(
-                "ignore", self.ignore, "has all classes", remedy="leave one of them out"
+                "ignore", self.ignore, problem="has all classes", fix="leave one of them out"
             )
 
     def _costs(self, names: tuple[str, ...]) -> dict[str, float]:
@@ -325,22 +347,24 @@ def _span(argument: str, value: Any, entry: str | None = None) -> float:
     """Return a duration that is neither negative nor infinite."""
     span = duration(argument, value, entry)
     if not 0 <= span < math.inf:
-        rule = "it must not be negative, and finite"
-        raise ArgumentError(argument, value, rule=rule, entry=entry)
+        must = "it must not be negative, and finite"
+        raise ArgumentError(argument, value, must=must, entry=entry)
     return span
 
 
 def _bias(argument: str, value: Any, entry: str | None = None) -> float:
     if not is_number(value) or not -1 <= value <= 1:
-        rule = "it must be a number from -1 to 1"
-        raise ArgumentError(argument, value, rule=rule, entry=entry)
+        must = "it must be a number from -1 to 1"
+        raise ArgumentError(argument, value, must=must, entry=entry)
     return float(value)
 
 
 def _require_named(argument: str, named: Iterable[str], classes: tuple[str, ...]) -> None:
     for name in named:
         if name not in classes:
-            raise ArgumentError(argument, name, "names {}", f"the classes are {list(classes)}")
+            raise ArgumentError(
+                argument, name, problem="names {}", must=f"the classes are {list(classes)}"
+            )
 
 
 def _number_of_each(value: Any, names: tuple[str, ...]) -> Floats:

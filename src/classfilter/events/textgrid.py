@@ -36,14 +36,14 @@ def write_textgrid(events: Sequence[Any], tiers: str = "stream", duration: Any =
     if duration is not None:
         end = exact(parse_duration("duration", duration))
         if end < last:
-            raise ArgumentError("duration", float(end), rule=f"the last event ends at {last}")
+            raise ArgumentError("duration", float(end), must=f"the last event ends at {last}")
         last = end
     if last <= first:
         raise ArgumentError(
             "events",
             len(events),
-            "are {}, so the file would have no length",
-            remedy="give duration=",
+            problem="are {}, so the file would have no length",
+            fix="write another format, or give duration=3600.0 in Python",
         )
     if tiers == "class":
         one_stream(events, "a TextGrid with a tier for each class")
@@ -72,12 +72,15 @@ def read_textgrid(text: str, tiers: str = "stream") -> Cells:
     _check_tiers(tiers)
     if text.startswith("ooBinaryFile"):
         raise ArgumentError(
-            "the file", "ooBinaryFile", "is a binary TextGrid", remedy="save it as text in Praat"
+            "the file",
+            "ooBinaryFile",
+            problem="is a binary TextGrid",
+            fix="save it as text in Praat",
         )
     reader = _Reader(text)
     kind = reader.take(str), reader.take(str)
     if kind[0] != "ooTextFile" or not kind[1].startswith("TextGrid"):
-        raise ArgumentError("the file", kind, "is not a TextGrid: it begins with {}")
+        raise ArgumentError("the file", kind, problem="is not a TextGrid: it begins with {}")
     reader.take(Decimal), reader.take(Decimal)
     events: list[dict[str, Any]] = []
     lines = []
@@ -114,7 +117,9 @@ class _Reader:
             self.at = match.start()
             quoted, flag, _, word, open_quote = match.groups()
             if open_quote:
-                raise RowError("the file", '"', "has a quote that does not end", line=self.line)
+                raise RowError(
+                    "the file", '"', problem="has a quote that does not end", line=self.line
+                )
             if quoted is not None:
                 yield quoted.replace('""', '"')
             elif flag:
@@ -129,21 +134,23 @@ class _Reader:
             wanted = {Decimal: "a number", str: "a text in quotes", _Flag: "<exists>"}[kind]
             value = None if token is None else str(token)
             problem = "ends too early" if token is None else "has {}"
-            raise RowError("the file", value, problem, f"here must be {wanted}", line=self.line)
+            raise RowError(
+                "the file", value, problem=problem, must=f"here must be {wanted}", line=self.line
+            )
         return token
 
 
 def _count(reader: _Reader) -> int:
     number = reader.take(Decimal)
     if not 0 <= number <= len(reader.text) or number != int(number):
-        rule = "here must be a number of tiers or intervals"
-        raise RowError("the file", float(number), "has {}", rule, line=reader.line)
+        must = "here must be a number of tiers or intervals"
+        raise RowError("the file", float(number), problem="has {}", must=must, line=reader.line)
     return int(number)
 
 
 def _check_tiers(tiers: str) -> None:
     if tiers not in TIERS:
-        raise ArgumentError("tiers", tiers, rule=f"it must be one of {', '.join(TIERS)}")
+        raise ArgumentError("tiers", tiers, must=f"it must be one of {', '.join(TIERS)}")
 
 
 def _groups(events: Sequence[Any], tiers: str) -> list[tuple[str, list[Any]]]:
@@ -172,12 +179,16 @@ def _intervals(events: Sequence[Any], first: Any, last: Any) -> Iterator[tuple[A
     at = first
     for e in events:
         if e.start < at:
-            rule = "intervals of a class must not overlap"
+            must = "intervals of a class must not overlap"
             problem = f"is {{}}, but the event before ends at {plain(at)}"
-            raise ArgumentError("start", float(e.start), problem, rule, "merge them")
+            raise ArgumentError(
+                "start", float(e.start), problem=problem, must=must, fix="merge them"
+            )
         if e.end == e.start:
-            rule = "an interval must have a length"
-            raise ArgumentError("end", float(e.end), "is {}, as the start", rule, "leave it out")
+            must = "an interval must have a length"
+            raise ArgumentError(
+                "end", float(e.end), problem="is {}, as the start", must=must, fix="leave it out"
+            )
         if e.start > at:
             yield at, e.start, ""
         yield e.start, e.end, e.label

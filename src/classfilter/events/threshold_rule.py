@@ -11,7 +11,7 @@ from numpy.typing import DTypeLike
 from ..errors import ArgumentError, names_keywords
 from ..inputs import Heads, duration
 from ..support.types import Array, Bools, Floats, Ints, is_number
-from .rule import EventColumns
+from .rule import EventColumns, Start
 
 BELOW = 0.15
 """By default an event ends so far below the threshold at which it begins."""
@@ -60,8 +60,8 @@ class ThresholdRule:
         leave = max(self.enter - BELOW, 0.0) if self.leave is None else self.leave
         _require_probability("leave", leave)
         if leave > self.enter:
-            rule = f"it must not be above enter, {self.enter!r}"
-            raise ArgumentError("leave", leave, rule=rule)
+            must = f"it must not be above enter, {self.enter!r}"
+            raise ArgumentError("leave", leave, must=must)
         object.__setattr__(self, "leave", float(leave))
         for name in ("min_duration", "merge_gap", "max_gap"):
             value = getattr(self, name)
@@ -69,11 +69,11 @@ class ThresholdRule:
                 continue
             span = duration(name, value)
             if not 0 <= span < np.inf:
-                raise ArgumentError(name, value, rule="it must not be negative, and finite")
+                raise ArgumentError(name, value, must="it must not be negative, and finite")
             object.__setattr__(self, name, span)
         if self.max_gap == 0:
-            remedy = "give a positive duration, or None"
-            raise ArgumentError("max_gap", 0, rule="it must not be 0", remedy=remedy)
+            fix = "give a positive duration, or None"
+            raise ArgumentError("max_gap", 0, must="it must not be 0", fix=fix)
         ignore = [self.ignore] if isinstance(self.ignore, (str, int)) else self.ignore
         object.__setattr__(self, "ignore", tuple(map(str, ignore)))
 
@@ -81,8 +81,8 @@ class ThresholdRule:
         """Raise for a class that is named here and is not one of these."""
         for name in self.ignore:
             if name not in tuple(map(str, heads.shown)):
-                rule = f"the classes are {list(heads.shown)}"
-                raise ArgumentError("ignore", name, "names {}", rule)
+                must = f"the classes are {list(heads.shown)}"
+                raise ArgumentError("ignore", name, problem="names {}", must=must)
 
     def compiled(self, heads: Heads, dtype: DTypeLike) -> HeldThresholds:
         """Return the rule for the columns of a filter, with the methods of an `EventRule`'s."""
@@ -140,11 +140,13 @@ class HeldThresholds:
         """Return the state of a new stream."""
         return ()
 
-    def run(self, state: _Held, time: Floats, probs: Array) -> tuple[Any, ...]:
+    def run(
+        self, state: _Held, time: Floats, probs: Array, starts: list[Start] | None = None
+    ) -> tuple[Any, ...]:
         """Take further rows of a stream; no event is final yet."""
         return (*state, (time, probs)), *self._rule.events(time[:0], probs[:0], self._classes)
 
-    def finish(self, state: _Held) -> EventColumns:
+    def finish(self, state: _Held, starts: list[Start] | None = None) -> EventColumns:
         """Return the events of a stream that ends."""
         if not state:
             return self._rule.events(np.empty(0), np.empty((0, len(self._classes))), self._classes)
@@ -154,7 +156,7 @@ class HeldThresholds:
 
 def _require_probability(argument: str, value: Any) -> None:
     if not is_number(value) or not 0 <= value <= 1:
-        raise ArgumentError(argument, value, rule="it must be a number in [0, 1]")
+        raise ArgumentError(argument, value, must="it must be a number in [0, 1]")
 
 
 def row_ends(time: Floats, max_gap: float | None = None) -> Floats:

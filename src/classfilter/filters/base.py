@@ -132,8 +132,8 @@ def with_options(f: Any, **options: Any) -> Any:
 def check_temperature(temperature: float) -> float:
     """Return a temperature if it is a number; the core checks its range."""
     if not is_number(temperature):
-        remedy = "give a number, such as 1.4; 1 leaves the probabilities as they are"
-        raise ArgumentError("temperature", temperature, remedy=remedy)
+        fix = "give a number, such as 1.4; 1 leaves the probabilities as they are"
+        raise ArgumentError("temperature", temperature, fix=fix)
     return float(temperature)
 
 

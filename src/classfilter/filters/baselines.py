@@ -259,7 +259,7 @@ class EmaFilter(_Baseline):
     ) -> None:
         self._gamma = decay(gamma, half_life)
         if not 0 <= self._gamma <= 1:
-            raise ArgumentError("gamma", gamma, rule="it must lie in [0, 1]")
+            raise ArgumentError("gamma", gamma, must="it must lie in [0, 1]")
         super().__init__(classes, gamma=self._gamma)
         self._start = self._state = EmaState(0.0, self._uniform)
 

@@ -63,7 +63,9 @@ class MultiLabelFilter(BaseFilter):
         dtypes = {f.probs.dtype for f in fresh}
         if len(dtypes) > 1:
             several = sorted(map(str, dtypes))
-            raise ArgumentError("filter", several, "has filters of {}", remedy="give one dtype")
+            raise ArgumentError(
+                "filter", several, problem="has filters of {}", fix="give one dtype"
+            )
         self._dtype: np.dtype[Any] = dtypes.pop()
         self._options = {"filter": dict(zip(self._layout, fresh, strict=True))}
         self._filters = [f.copy() for f in fresh]
@@ -118,12 +120,14 @@ class MultiLabelFilter(BaseFilter):
     def state(self, state: Any) -> None:
         rows = [np.asarray(row, self._dtype) for row in state]
         if len(rows) != len(self._filters):
-            rule = f"it must have {len(self._filters)}, one per label"
-            raise ArgumentError("state", len(rows), "has {} parts", rule)
+            must = f"it must have {len(self._filters)}, one per label"
+            raise ArgumentError("state", len(rows), problem="has {} parts", must=must)
         for row, own, name in zip(rows, self.state, self._heads.names, strict=True):
             if row.shape != own.shape:
-                rule = f"a state of the filter has {own.shape}"
-                raise ArgumentError("state", row.shape, "has shape {}", rule, entry=name)
+                must = f"a state of the filter has {own.shape}"
+                raise ArgumentError(
+                    "state", row.shape, problem="has shape {}", must=must, entry=name
+                )
         filters = [f.copy() for f in self._filters]
         for f, row in zip(filters, rows, strict=True):
             f.state = unpack_state(f, row)
@@ -215,8 +219,8 @@ class MultiLabelFilter(BaseFilter):
 
 def _check_shape(name: str, given: Any, shapes: list[tuple[int, ...]]) -> None:
     if np.shape(given) not in shapes:
-        rule = f"it must be {' or '.join(map(str, shapes))}"
-        raise ArgumentError(name, np.shape(given), "has shape {}", rule)
+        must = f"it must be {' or '.join(map(str, shapes))}"
+        raise ArgumentError(name, np.shape(given), problem="has shape {}", must=must)
 
 
 def _read_row(heads: Heads, names: tuple[Any, ...], scores: Any) -> Array:
@@ -244,24 +248,30 @@ def _filters_of(heads: Heads, given: Any) -> tuple[Any, ...]:
         by_head = {str(name): f for name, f in given.items()}
         if set(by_head) != set(heads.names):
             problem = f"names {{}}, but the labels are {list(heads.names)}"
-            raise ArgumentError("filter", list(given), problem, remedy="name each label once")
+            raise ArgumentError("filter", list(given), problem=problem, fix="name each label once")
     fresh: dict[int, Filter] = {}
     layout = heads.layout
     for name in heads.names:
         f, classes = by_head[name], layout[name] if isinstance(layout, dict) else None
         own = getattr(f, "classes", None)
-        rule = "each label needs a filter of two classes, off and on"
-        remedy = "give one, such as StickyFilter(2, half_life=10.0)"
+        must = "each label needs a filter of two classes, off and on"
+        fix = "give one, such as StickyFilter(2, half_life=10.0)"
         if classes is not None:
-            rule, remedy = f"the head has {classes}", "give a filter of these classes"
+            must, fix = f"the head has {classes}", "give a filter of these classes"
         if own is None or not hasattr(f, "update"):
-            raise ArgumentError("filter", f, rule=rule, remedy=remedy)
+            raise ArgumentError("filter", f, must=must, fix=fix)
         if len(own) != len(classes or (0, 1)):
-            raise ArgumentError("filter", len(own), f"of {name!r} has {{}} classes", rule, remedy)
+            raise ArgumentError(
+                "filter", len(own), problem=f"of {name!r} has {{}} classes", must=must, fix=fix
+            )
         texts = list(map(str, own))
         if classes is not None and texts not in (classes, [str(k) for k in range(len(classes))]):
             raise ArgumentError(
-                "filter", tuple(texts), f"of {name!r} has the classes {{}}", rule, remedy
+                "filter",
+                tuple(texts),
+                problem=f"of {name!r} has the classes {{}}",
+                must=must,
+                fix=fix,
             )
         if id(f) not in fresh:
             fresh[id(f)] = f.copy()

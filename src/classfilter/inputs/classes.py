@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import _core
-from ..errors import ArgumentError, Remedy, RowError
+from ..errors import BOOLEAN, ArgumentError, RowError
 from ..support.imports import import_optional
 from ..support.types import Array, Floats, Ints, is_number
 from ..support.validation import Factorized, factorize, is_missing
@@ -35,8 +35,10 @@ def in_order(values: Any, classes: Sequence[Any], *, of_one_row: bool = False) -
         cells = [list(columns[k]) if np.ndim(columns[k]) else [columns[k]] for k in order]
         if {len(column) for column in cells} != {1}:
             rows_given = max(map(len, cells))
-            remedy = "give one row, or call run"
-            raise RowError("probs", rows_given, "has {} rows", "it must have 1", remedy)
+            fix = "give one row, or call run"
+            raise RowError(
+                "probs", rows_given, problem="has {} rows", must="it must have 1", fix=fix
+            )
         return np.array([_named_numbers(c, classes[i])[0] for i, c in enumerate(cells)])
     try:
         return np.stack(
@@ -47,7 +49,7 @@ def in_order(values: Any, classes: Sequence[Any], *, of_one_row: bool = False) -
             raise
         lengths = [len(column) for column in columns]
         raise ArgumentError(
-            "probs", lengths, "has columns of {} rows", remedy="give columns of one length"
+            "probs", lengths, problem="has columns of {} rows", fix="give columns of one length"
         ) from None
 
 
@@ -72,8 +74,7 @@ def class_columns(
     in_their_order = _are_numbers(texts) or _are_numbers(wanted)
     if not isinstance(values, Mapping) and len(texts) == len(wanted) and in_their_order:
         return list(range(len(texts)))
-    error = _name_error(names, texts, wanted)
-    raise RowError(*error.args) if of_one_row else error
+    raise _name_error(RowError if of_one_row else ArgumentError, names, texts, wanted)
 
 
 def named_classes(values: Any) -> tuple[str, ...] | None:
@@ -93,14 +94,17 @@ def _are_numbers(texts: list[str]) -> bool:
     return texts in ([str(k) for k in places], [f"column_{k}" for k in places])
 
 
-def _name_error(names: list[Any], texts: list[str], wanted: list[str]) -> ArgumentError:
+def _name_error(
+    kind: type[ArgumentError], names: list[Any], texts: list[str], wanted: list[str]
+) -> ArgumentError:
     missing = [name for name in wanted if name not in texts and f"p_{name}" not in texts]
     unknown = [text for text in texts if text.removeprefix("p_") not in wanted]
     twice = sorted({text for text in texts if texts.count(text) > 1})
     parts = {"missing": missing, "unknown": unknown, "there more than once": twice}
-    rule = ", ".join(f"{what}: {found}" for what, found in parts.items() if found)
+    must = ", ".join(f"{what}: {found}" for what, found in parts.items() if found)
     problem = f"names {{}}, but the classes are {wanted}"
-    return ArgumentError("probs", list(names), problem, rule, "name each class once, and no other")
+    fix = "name each class once, and no other"
+    return kind("probs", list(names), must, fix, problem=problem)
 
 
 def results_like(values: Any, classes: Sequence[Any], results: Array) -> Any:
@@ -163,8 +167,8 @@ def _named_numbers(cells: Any, name: Any) -> Floats:
     for row, cell in enumerate(column.tolist()):
         missing = is_missing(cell)
         if not missing and (not is_number(cell)):
-            rule, remedy = "it must hold numbers", Remedy.BOOLEAN if isinstance(cell, bool) else ""
-            raise RowError("probs", cell, rule=rule, remedy=remedy, row=row, entry=str(name))
+            must, fix = "it must hold numbers", BOOLEAN if isinstance(cell, bool) else ""
+            raise RowError("probs", cell, must=must, fix=fix, row=row, entry=str(name))
         out[row] = math.nan if missing else cell
     return out
 
@@ -204,29 +208,17 @@ def factorized_indices(
     label: Factorized, classes: tuple[str, ...], known: dict[Any, int], what: str = "label"
 ) -> Ints:
     """Return the class index of each label of a column, -1 where it is missing."""
-    known = known | _flag_indices(label, classes, what)
-    unknown = [
-        i for i, cell in enumerate(label.categories) if cell not in known and not is_missing(cell)
-    ]
-    if unknown:
+    # True is 1 for a dict, but no number of a class.
+    cells = [str(cell) if isinstance(cell, FLAG) else cell for cell in label.categories]
+    indices = [-1 if is_missing(cell) else known.get(cell) for cell in cells]
+    if None in indices:
+        unknown = [i for i, index in enumerate(indices) if index is None]
         row = int(np.isin(label.codes, unknown).argmax())
         cell = label.categories[label.codes[row]]
-        remedy = f"give a name, an index from 0 to {len(classes) - 1}, or -1 where it is unknown"
-        raise RowError(what, cell, "is {}", f"the classes are {list(classes)}", remedy, row)
-    indices = [known.get(cell, -1) for cell in label.categories]
-    return np.array(indices, dtype=np.intp)[label.codes]
-
-
-def _flag_indices(label: Factorized, classes: tuple[str, ...], what: str) -> dict[Any, int]:
-    """Return the index of each class that True and False name; they are no numbers of classes."""
-    found = {}
-    for i, cell in enumerate(label.categories):
+        must = f"the classes are {list(classes)}"
+        index = f", an index from 0 to {len(classes) - 1}," if 0 in known else ""
+        fix = f"give a name{index} or -1 where it is unknown"
         if isinstance(cell, FLAG):
-            if str(cell) not in classes:
-                row = int((label.codes == i).argmax())
-                rule = f"the classes are {list(classes)}, and a flag is none of them"
-                flags = "np.where(flags, {!r}, {!r}) where True is {!r}"
-                remedy = f"give the names, such as {flags.format(*classes[:2], classes[0])}"
-                raise RowError(what, bool(cell), "is {}", rule, remedy, row)
-            found[cell] = classes.index(str(cell))
-    return found
+            fix = f"give names, such as np.where(flags, {classes[0]!r}, {classes[1]!r})"
+        raise RowError(what, cell, must, fix, row)
+    return np.array(indices, dtype=np.intp)[label.codes]

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..errors import ArgumentError, Remedy
+from ..errors import ArgumentError, Fix
 from ..support.types import Classes
 from ..support.validation import is_missing, text_names
 from .heads import EXCLUSIVE, Heads, heads_of
@@ -109,13 +110,17 @@ class TableFormat:
 
     def _layout(self, names: list[str]) -> Layout:
         if not all(isinstance(name, str) for name in names):
-            remedy = "name them, such as df.rename(columns=str)"
-            raise ArgumentError("the table", names, "has columns {}", "names are text", remedy)
+            fix = "name them, such as df.rename(columns=str)"
+            raise ArgumentError(
+                "the table", names, problem="has columns {}", must="names are text", fix=fix
+            )
         columns = self._by_name_here(names)
         if "time" not in columns:
-            meant = _meant(["time"], names)
-            rule = f"it has {names}{meant}"
-            raise ArgumentError("the table", names, "has no column time", rule, Remedy.NAME_TIME)
+            problem = f"has no `time` column (found: {', '.join(names)})"
+            like_time = next(filter(_LIKE_TIME.search, names), ...)
+            meant = Fix("columns", {"time": in_any_letters("time", names) or like_time})
+            which = "tell classfilter which one it is: "
+            raise ArgumentError("the table", names, problem=problem, fix=(which, meant))
         unprefixed = {name: here for here, name in self.unprefixed(columns).items()}
         columns = {unprefixed.get(here, here): name for here, name in columns.items()}
         probs = [name[2:] for name in columns if name.startswith("p_")]
@@ -144,19 +149,23 @@ class TableFormat:
         missing = [f"p_{name}" for name in self.classes if name not in scored]
         given = [f"p_{name}" for name in scored]
         problem = f"has a column prediction, and {{}}, but not {missing}"
-        remedy = f"give {', '.join(missing)} too"
+        fix = f"give {', '.join(missing)} too"
         if len(missing) == len(given) == 1:
-            remedy += f", 1 - {given[0]}"
-        hints = (Remedy.ONLY_PREDICTION,)
-        raise ArgumentError("the table", given, problem, remedy=remedy, hints=hints)
+            fix += f", 1 - {given[0]}"
+        hints = (
+            ("to read the classes alone, give ", Fix("columns", {"prediction": "prediction"})),
+        )
+        raise ArgumentError("the table", given, problem=problem, fix=fix, hints=hints)
 
     def _by_name_here(self, names: list[str]) -> dict[str, str]:
         """Return the name in the table of each column, by its name here, in the table's order."""
         for here, name in self.columns.items():
             if name not in names:
                 problem = f"has {{}} for {here}, which the table does not have"
-                remedy = Remedy.COLUMN_FOR_NAME if is_name_here(name) and here in names else ""
-                raise ArgumentError("columns", name, problem, f"it has {names}", remedy)
+                fix = _COLUMN_FOR_NAME if is_name_here(name) and here in names else ""
+                raise ArgumentError(
+                    "columns", name, problem=problem, must=f"it has {names}", fix=fix
+                )
         taken = set(self.columns.values())
         free = {name: name for name in names if name not in taken}
         both = free | dict(self.columns)
@@ -180,15 +189,15 @@ class TableFormat:
         missing = [name for name in known if name not in {*named, *prefixed}]
         if prefixed and not missing:
             pairs = f"columns {[f'p_{name}' for name in prefixed]}, but {{}} without p_"
-            remedy = "name all of them in one way"
-            raise ArgumentError("the table", named, f"has {pairs}", remedy=remedy)
+            fix = "name all of them in one way"
+            raise ArgumentError("the table", named, problem=f"has {pairs}", fix=fix)
         if "prediction" in names and not missing:
             problem = "has a column prediction, and columns {} that are named as classes"
-            raise ArgumentError("the table", named, problem, remedy=Remedy.WHICH_PREDICTION)
+            raise ArgumentError("the table", named, problem=problem, fix=_WHICH_PREDICTION)
         others = sum(name.startswith("p_") for name in names) > 1 or "prediction" in names
         if missing and not prefixed and not others:
             problem = f"has columns for the classes {named}, but none for {{}}"
-            raise ArgumentError("the table", missing, problem, f"it has {[*names]}")
+            raise ArgumentError("the table", missing, problem=problem, must=f"it has {[*names]}")
         return {} if missing else {f"p_{name}": name for name in named}
 
     def _without_predictions(self, names: list[str]) -> ArgumentError:
@@ -201,13 +210,38 @@ class TableFormat:
         problem += " names of classes"
         if not self.heads.is_exclusive:
             problem = "needs a column p_<label> for each label"
-        rule = f"it has {names}{meant}"
+        must = f"it has {names}{meant}"
         if known:
-            rule = f"the classes are {[*known]}, and {rule}"
-        remedy = Remedy.NAME_PROBS if known else Remedy.NAME_PROBS_OR_CLASSES
+            must = f"the classes are {[*known]}, and {must}"
+        fix = _NAME_PROBS if known else (*_NAME_PROBS, *_OR_CLASSES)
         alone = self.heads.is_exclusive and len(prefixed) == 1
-        hints = (Remedy.ONE_SCORE,) if alone else ()
-        return ArgumentError("the table", names, problem, rule, remedy, hints=hints)
+        hints = (_ONE_SCORE,) if alone else ()
+        return ArgumentError("the table", names, problem=problem, must=must, fix=fix, hints=hints)
+
+
+_COLUMN_FOR_NAME = (
+    "give the column of the table for a name of classfilter: ",
+    Fix("columns", {"time": "ts"}),
+)
+_NAME_PROBS = (
+    "name them, ",
+    Fix("columns", {"p_walk": ...}),
+    " or ",
+    Fix("columns", {"prediction": ...}),
+)
+_OR_CLASSES = (
+    "; or, if the columns have the names of the classes, give ",
+    Fix("classes", ["walk", ...]),
+)
+_ONE_SCORE = ("if it is one score by itself, give ", Fix("scores", "independent"))
+_WHICH_PREDICTION = (
+    "say which ones to read: ",
+    Fix("columns", {"prediction": "prediction"}),
+    " or ",
+    Fix("columns", {"p_walk": ...}),
+)
+_LIKE_TIME = re.compile(r"(?i)time|date|(^|_)ts?$")
+"""Names of columns that may well have the time."""
 
 
 def is_name_here(name: str) -> bool:
@@ -231,11 +265,13 @@ def columns_by_name_here(columns: Mapping[str, str] | None) -> dict[str, str]:
         turned = not is_name_here(name)
         here, there = (column, name) if turned else (name, column)
         if not is_name_here(here):
-            rule = f"it must be one of {', '.join(COLUMNS)} or p_<class>"
-            raise ArgumentError("columns", name, "names {}", rule, Remedy.COLUMN_FOR_NAME)
+            must = f"it must be one of {', '.join(COLUMNS)} or p_<class>"
+            raise ArgumentError(
+                "columns", name, problem="names {}", must=must, fix=_COLUMN_FOR_NAME
+            )
         if here in by_name:
             problem = f"has both {by_name[here]!r} and {{}} for {here}"
-            raise ArgumentError("columns", there, problem, remedy="give one")
+            raise ArgumentError("columns", there, problem=problem, fix="give one")
         by_name[here] = there
     return by_name
 
@@ -246,8 +282,8 @@ def check_named(there: Collection[str], *names: str) -> None:
         column = None if name in there else in_any_letters(name, there)
         if column is not None:
             problem = f"has a column {{}}, but none with the name {name}"
-            remedy = Remedy[f"NAME_{name.upper()}"]
-            raise ArgumentError("the table", column, problem, remedy=remedy)
+            fix = ("name it, ", Fix("columns", {name: column}), "; or rename it")
+            raise ArgumentError("the table", column, problem=problem, fix=fix)
 
 
 def _meant(wanted: Iterable[str], names: list[str]) -> str:
@@ -284,15 +320,21 @@ def label_classes(columns: Mapping[str, Iterable[Any]]) -> tuple[str, ...]:
         raise ArgumentError(
             f"column {numbers[0]}",
             whole,
-            f"has the numbers {{}}, but column {texts[0]} the names {text}: they share no class",
-            remedy=Remedy.CLASSES_IN_ORDER,
+            problem=f"has the numbers {{}}, but column {texts[0]} the names {text}: they share "
+            "no class",
+            fix=("give the names in the order of the numbers: ", Fix("classes", [...])),
         )
     names = set[str]().union(*named.values())
     all_whole = all(map(_is_whole, names))
     if len(names) < 2:
         problem = "names only the class {}" if names else "names no class"
         only = min(names, default=None)
-        raise ArgumentError("column prediction", only, problem, remedy=Remedy.GIVE_CLASSES)
+        raise ArgumentError(
+            "column prediction",
+            only,
+            problem=problem,
+            fix=("give the classes: ", Fix("classes", [...])),
+        )
     in_order: list[str] = sorted(names, key=lambda name: (int(name) if all_whole else 0, name))
     return text_names(in_order)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import Remedy, RowError
+from ..errors import BOOLEAN, Advice, Fix, RowError
 from ..support.imports import import_optional
 from ..support.types import Floats, Ints, is_number
 from ..support.validation import Factorized, factorize
@@ -149,12 +149,14 @@ def with_columns_of_lists(
         if cell is None:
             continue
         if len(cell) != len(names):
-            rule = f"there are {len(names)} classes"
-            raise RowError(f"column {name}", len(cell), "has a list of {}", rule, row=row)
+            must = f"there are {len(names)} classes"
+            raise RowError(
+                f"column {name}", len(cell), problem="has a list of {}", must=must, row=row
+            )
         try:
             numbers[row] = cell
         except (TypeError, ValueError):
-            raise RowError(f"column {name}", cell, rule="it must hold numbers", row=row) from None
+            raise RowError(f"column {name}", cell, must="it must hold numbers", row=row) from None
     backend = frame.implementation
     columns = [
         nw.new_series(f"p_{one}", numbers[:, k], backend=backend) for k, one in enumerate(names)
@@ -201,6 +203,14 @@ def scores_of_columns(
     return Predictions(probs, one_hot)
 
 
+_CONVERT_SCORES = (
+    Fix("scores", "independent-percent"),
+    " and ",
+    Fix("scores", "independent-logits"),
+    " convert them",
+)
+
+
 def _with_hints(
     error: RowError,
     row: Floats,
@@ -210,17 +220,19 @@ def _with_hints(
     """Return the error with what may be behind an invalid row."""
     total = row.sum()
     if not layout.heads.is_exclusive and format.scores in (SCORES[0], INDEPENDENT):
-        return error.replaced(hints=(Remedy.CONVERT_SCORES,))
+        return error.replaced(hints=(_CONVERT_SCORES,))
     if np.isnan(total) or not layout.heads.is_exclusive or format.scores == "logits":
         return error
     if format.scores == "probabilities" and row.min() < 0:
-        return error.replaced(remedy=Remedy.IF_LOGITS)
+        return error.replaced(fix=("if these are logits, give ", Fix("scores", "logits")))
     if format.scores == "probabilities" and abs(total - 100) <= 5:
-        return error.replaced(hints=(Remedy.LOOK_LIKE_PERCENT,))
+        return error.replaced(
+            hints=(("these look like percentages: give ", Fix("scores", "percent")),)
+        )
     names = [f"p_{name}" for name in layout.classes]
     if layout.guessed:
         taken = f"the columns {names} were taken as classes"
-        return error.replaced(hints=(taken, Remedy.IF_NOT_CLASSES))
+        return error.replaced(hints=(taken, ("if not all are, give ", Fix("classes", [...]))))
     others = [name for name in layout.columns if name.startswith("p_") and name not in names]
     hints = (f"the columns {others} are not classes of the filter",) if others else ()
     return error.replaced(hints=hints)
@@ -250,8 +262,14 @@ def labels_of_columns(
     if invalid.any():
         row = int(invalid.argmax())
         value, most = float(confidence[row]), 100 if format.scores == "percent" else 1
-        remedy = Remedy.IF_PERCENT if most < value <= 100 else ""
-        raise RowError("confidence", value, "is {}", f"it must lie in [0, {most}]", remedy, row)
+        fix = ("for percentages, give ", Fix("scores", "percent")) if most < value <= 100 else ""
+        raise RowError(
+            "confidence",
+            value,
+            must=f"it must lie in [0, {most}]",
+            fix=fix,
+            row=row,
+        )
     return from_labels(labels, top, len(classes))
 
 
@@ -275,14 +293,15 @@ def column_numbers(series: Any) -> Floats:
     invalid = [row for row, x in enumerate(cells) if not is_number(x)]
     if invalid:
         row = first_text(cells, invalid)
-        rule = "it must hold numbers, and nothing where there are none"
+        must = "it must hold numbers, and nothing where there are none"
         cell: Any = cells[row]
         percent = isinstance(cell, str) and cell.rstrip().endswith("%")
-        remedy = Remedy.PERCENT_SIGN if percent else ""
-        remedy = Remedy.BOOLEAN if isinstance(cell, bool) else remedy
+        fix: Advice = BOOLEAN if isinstance(cell, bool) else ""
+        if percent:
+            fix = ("leave out the sign %, and give ", Fix("scores", "percent"))
         if isinstance(cell, str) and _reads_as_number(cell):
-            remedy = "the column is text: convert it to numbers"
-        raise RowError(f"column {series.name}", cell, rule=rule, remedy=remedy, row=row)
+            fix = "the column is text: convert it to numbers, with one decimal mark"
+        raise RowError(f"column {series.name}", cell, must=must, fix=fix, row=row)
     return np.array(cells, dtype=np.float64)
 
 
@@ -337,8 +356,8 @@ def factorize_column(series: Any) -> Factorized:
         return factorize(cells)
     except TypeError:
         row = next(i for i, cell in enumerate(cells) if isinstance(cell, (list, dict, np.ndarray)))
-        rule = "it must hold text or numbers"
-        raise RowError(f"column {series.name}", cells[row], rule=rule, row=row) from None
+        must = "it must hold text or numbers"
+        raise RowError(f"column {series.name}", cells[row], must=must, row=row) from None
 
 
 def _factorize_polars(text: pl.Series) -> Factorized:
@@ -365,7 +384,13 @@ def named_streams(stream: Factorized) -> Factorized:
     for i, cell in enumerate(stream.categories):
         if cell is None or cell != cell:
             row = int((stream.codes == i).argmax())
-            raise RowError("stream", cell, "is {}", "every row needs one", "fill it in", row)
+            raise RowError(
+                "stream",
+                cell,
+                must="every row needs one",
+                fix="fill it in",
+                row=row,
+            )
     return stream
 
 

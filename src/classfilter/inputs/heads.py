@@ -165,8 +165,8 @@ class Heads:
         if len(self.labels) == len(self.names):
             return self.of_labels(names)
         if set(names) != set(self.shown):
-            rule = f"the heads have {list(self.shown)}"
-            raise ArgumentError("classes", list(names), "names the columns {}", rule)
+            must = f"the heads have {list(self.shown)}"
+            raise ArgumentError("classes", list(names), problem="names the columns {}", must=must)
         return self
 
     def order_in(self, classes: Sequence[Any]) -> Ints:
@@ -187,9 +187,9 @@ class Heads:
     def place(self, name: Any) -> int:
         """Return the number of a head, or raise."""
         if self.is_exclusive:
-            raise ArgumentError("label", name, rule="the classes exclude each other")
+            raise ArgumentError("label", name, must="the classes exclude each other")
         if str(name) not in self.names:
-            raise ArgumentError("label", name, rule=f"the labels are {list(self.names)}")
+            raise ArgumentError("label", name, must=f"the labels are {list(self.names)}")
         return self.names.index(str(name))
 
     def classes_of(self, head: int) -> tuple[str, ...]:

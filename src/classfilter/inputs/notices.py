@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
-from ..errors import ArgumentError, Remedy, RowError
+from ..errors import Advice, ArgumentError, Fix, RowError
 from ..support.arrays import MIN_STEPS
 from ..support.types import Array, Floats, Ints
 from .columns import COLUMNS
 from .frames import factorize_column
-from .predicted import Rows
+from .predicted import SORT, Rows
 from .times import per_second
 
 REPEATED = 0.1
@@ -32,8 +32,25 @@ BACK_OFTEN = 2
 """Rows of one stream that go back in time so often are rather several streams than out of order."""
 MOST_NAMES = 10_000
 """Names of live streams that are compared; the memory of more would count."""
-CLOCK_CHANGE = 3600.0
-"""So far back, in seconds, clocks are set in autumn."""
+_OR_SORT = (
+    "if they are of one stream, put the rows in order of time, or give ",
+    Fix("sort", True),
+)
+_WHICH_STREAMS = (
+    "is there a column that tells the streams apart? Name it: ",
+    Fix("columns", {"stream": ...}),
+)
+_OR_SOURCES = ("if it has the classifiers of one stream: ", Fix("columns", {"source": ...}))
+_HALF_LIFE = "give a half-life in seconds, as the times are"
+_HALF_LIFE_OR_UNIT = (
+    "give a half-life in the unit of the times, or their unit: ",
+    Fix("unit", "ms"),
+)
+
+
+def _if_streams(columns: list[str]) -> Advice:
+    name = Fix("columns", {"stream": columns[0]})
+    return "if the rows are of several streams, name the column: ", name
 
 
 def order_of(rows: Rows, last: Floats | None = None) -> tuple[Ints, Floats, Ints]:
@@ -42,27 +59,26 @@ def order_of(rows: Rows, last: Floats | None = None) -> tuple[Ints, Floats, Ints
         return rows.grouped(last)
     except RowError as error:
         no_streams = rows.layout is not None and "stream" not in rows.layout.columns
-        if error.remedy is not Remedy.SORT or not no_streams:
+        if error.fix != SORT or not no_streams:
             raise
-        hints = (Remedy.OR_SORT, *error.hints)
+        hints = (_OR_SORT, *error.hints)
         found = _candidates(rows)
         if found:
-            rule = f"the table has no column stream, but {_listed(found)}"
-            raise error.replaced(rule=rule, remedy=Remedy.IF_STREAMS, hints=hints) from None
+            must = f"the table has no column stream, but {_listed(found)}"
+            raise error.replaced(must=must, fix=_if_streams(found), hints=hints) from None
         back = int((np.diff(rows.time) < 0).sum())
         if back < BACK_OFTEN:
             raise
-        rule = f"the table has no column stream, and times go back {back} times"
-        raise error.replaced(rule=rule, remedy=Remedy.WHICH_STREAMS, hints=hints) from None
+        must = f"the table has no column stream, and times go back {back} times"
+        raise error.replaced(must=must, fix=_WHICH_STREAMS, hints=hints) from None
 
 
 def warn_of_odd_rows(rows: Rows) -> None:
     """Warn of rows that are likely not what was meant; their times must be in order."""
     order, steps, _ = order_of(rows)
-    notices = [interleaved(rows, order) or _repeated(rows, order, steps), _doubled_hour(rows)]
-    notices += [alike(rows.streams, "streams"), alike(rows.classes, "classes")]
-    for notice in notices:
-        warn_of(notice)
+    warn_of(interleaved(rows, order) or _repeated(rows, order, steps))
+    warn_of(alike(rows.streams, "streams"))
+    warn_of(alike(rows.classes, "classes"))
 
 
 def warn_of(notice: ArgumentError | None) -> None:
@@ -88,10 +104,12 @@ def interleaved(rows: Rows, order: Ints | None = None) -> ArgumentError | None:
     if not found and same.sum() < MIN_REPEATED:
         return None
     problem = "has {} rows with the time and the source of the row before"
-    hints = (Remedy.OR_SOURCES,) if "source" not in rows.layout.columns else ()
-    rule = "it has no column stream" + (f", but {_listed(found)}" if found else "")
-    remedy = Remedy.IF_STREAMS if found else Remedy.WHICH_STREAMS
-    return ArgumentError("the table", int(same.sum()), problem, rule, remedy, hints=hints)
+    hints = (_OR_SOURCES,) if "source" not in rows.layout.columns else ()
+    must = "it has no column stream" + (f", but {_listed(found)}" if found else "")
+    fix = _if_streams(found) if found else _WHICH_STREAMS
+    return ArgumentError(
+        "the table", int(same.sum()), problem=problem, must=must, fix=fix, hints=hints
+    )
 
 
 def _repeated(rows: Rows, order: Ints, steps: Floats) -> ArgumentError | None:
@@ -109,42 +127,27 @@ def _repeated(rows: Rows, order: Ints, steps: Floats) -> ArgumentError | None:
         return None
     what = "the same stream, time, source and prediction as another"
     return ArgumentError(
-        "the table", twice, f"has {{}} rows with {what}", remedy="each counts: leave them out"
+        "the table", twice, problem=f"has {{}} rows with {what}", fix="each counts: leave them out"
     )
 
 
-def _doubled_hour(rows: Rows) -> ArgumentError | None:
-    """Return what to say of sorted dates without a zone that go back by an hour or less."""
-    kind = rows.time_kind
-    if not rows.sort or kind.kind != "date" or kind.zone is not None or len(rows.streams) > 1:
-        return None
-    back = np.flatnonzero(np.diff(rows.time) < 0)
-    if not 0 < len(back) < BACK_OFTEN or rows.time[back[0]] - rows.time[back[0] + 1] > CLOCK_CHANGE:
-        return None
-    rule = "sorting mixes the two hours if clocks were set back then"
-    remedy = "give dates with their offset, such as +02:00"
-    row = int(back[0]) + 1
-    text = kind.text(float(rows.time[row]))
-    return ArgumentError("time", text, "goes back to {}", rule, remedy, row=row)
-
-
-def alike(names: Sequence[Any], what: str) -> Any:
-    """Return what to say of names that differ only in capitals, in spaces, or as 7 and "7".
+def alike(names: Iterable[Any], what: str) -> ArgumentError | None:
+    """Return what to say of names that differ only in how they are spelt.
 
     Examples
     --------
-    >>> alike(["Ann", "bob", "ann "], "streams").rule
+    >>> alike(["Ann", "bob", "ann "], "streams").must
     'they are counted apart'
     """
-    first: dict[str, Any] = {}
-    pairs = ((first.setdefault(_plain(name), name), name) for name in names)
-    return next((_spelt(what, *pair) for pair in pairs if _differ(*pair)), None)
+    spelling = Spelling(what)
+    return next(filter(None, map(spelling.finding, names)), None)
 
 
 class Spelling:
-    """Says once which names of live streams differ only in how they are spelt."""
+    """Names that are compared: whether they differ only in capitals, in spaces, or as 7 and "7"."""
 
-    def __init__(self) -> None:
+    def __init__(self, what: str = "streams") -> None:
+        self._what = what
         self._first: dict[str, Any] = {}
 
     def note(self, names: Iterable[Any]) -> None:
@@ -153,28 +156,30 @@ class Spelling:
             if len(self._first) < MOST_NAMES:
                 self._first.setdefault(_plain(name), name)
 
+    def finding(self, name: Any) -> ArgumentError | None:
+        """Return what to say of a name, once; None if there is nothing."""
+        other = self._first.get(_plain(name), name)
+        if other is None or name != name or other == name:
+            self.note([name])
+            return None
+        self._first[_plain(name)] = None
+        return ArgumentError(
+            self._what,
+            name,
+            problem=f"are {other!r} and {{}}, which differ only in capitals, spaces or as number "
+            "and text",
+            must="they are counted apart",
+            fix="write them alike if they are one",
+        )
+
     def look(self, names: Iterable[Any]) -> None:
-        """Look at the names of streams that begin."""
+        """Look at the names of streams that begin, and warn."""
         for name in names:
-            other = self._first.get(_plain(name), name)
-            if _differ(other, name):
-                self._first[_plain(name)] = None  # said once
-                warn_of(_spelt("streams", other, name))
-        self.note(names)
+            warn_of(self.finding(name))
 
 
 def _plain(name: Any) -> str:
     return str(name).strip().casefold()
-
-
-def _differ(other: Any, name: Any) -> bool:
-    return other is not None and name == name and bool(other != name)
-
-
-def _spelt(what: str, other: Any, name: Any) -> ArgumentError:
-    problem = f"are {other!r} and {{}}, which differ only in capitals, spaces or as number and text"
-    remedy = "write them alike if they are one"
-    return ArgumentError(what, name, problem, "they are counted apart", remedy)
 
 
 def _candidates(rows: Rows, apart: bool = False) -> list[str]:
@@ -217,7 +222,6 @@ LARGEST_SECONDS = 1e11
 """Larger numbers are hardly UNIX seconds, which reach it in the year 5138; milliseconds did so in
 1973, and each further unit is a thousand times as large."""
 LARGER_UNITS = ("milliseconds", "microseconds", "nanoseconds")
-_UNIT_REMEDIES = (Remedy.UNIT_MS, Remedy.UNIT_US, Remedy.UNIT_NS)
 ALONE = 10.0
 """So many half-lives later a thousandth of the past is left: each row stands alone."""
 STILL_STEPS, STILL_RANGES = 1e4, 10.0
@@ -299,11 +303,13 @@ class TimeScale:
             return None
         problem = f"is {{}}, which looks like {LARGER_UNITS[power]} since 1970"
         if self._large < self._rows:
-            rule = f"{self._large:,} of {self._rows:,} rows do, the others do not"
-            remedy = "give all times in one unit"
-            return ArgumentError("time", value, problem, rule, remedy, row=row)
+            must = f"{self._large:,} of {self._rows:,} rows do, the others do not"
+            one_unit = "give all times in one unit"
+            return ArgumentError("time", value, problem=problem, must=must, fix=one_unit, row=row)
         hints = () if not self._step else (f"the {self._figures()}",)
-        return ArgumentError("time", value, problem, remedy=_UNIT_REMEDIES[power], hints=hints)
+        unit, seconds = Fix("unit", ("ms", "us", "ns")[power]), Fix("unit", "s")
+        fix = ("give ", unit, ", or ", seconds, " if the numbers are right as they are")
+        return ArgumentError("time", value, problem=problem, fix=fix, hints=hints)
 
     def _figures(self) -> str:
         assert self._step is not None
@@ -325,9 +331,13 @@ class TimeScale:
             what = f"over all times, a range of {self._high - self._low:.6g}, nothing is forgotten"
         else:
             return None
-        remedy = Remedy.HALF_LIFE_OR_UNIT if self._numbers else Remedy.HALF_LIFE
+        fix = _HALF_LIFE_OR_UNIT if self._numbers else _HALF_LIFE
         return ArgumentError(
-            "time", self._step, f"does not fit the filter: the {self._figures()}", what, remedy
+            "time",
+            self._step,
+            problem=f"does not fit the filter: the {self._figures()}",
+            must=what,
+            fix=fix,
         )
 
 

@@ -43,14 +43,14 @@ def label_scores(values: Any, labels: Sequence[Any], what: str = "probs") -> Flo
         array = np.array(_without_none(cells), np.float64)
     except (TypeError, ValueError, OverflowError):
         raise ArgumentError(
-            what, type(values).__name__, "is a {}", f"it must be numbers, (T, {L})",
-            "give one score per label, NaN where there is none",
+            what, type(values).__name__, problem="is a {}", must=f"it must be numbers, (T, {L})",
+            fix="give one score per label, NaN where there is none",
         ) from None  # fmt: skip
     if array.ndim == 1 and (L == 1 or array.size == 0):
         array = array.reshape(-1, L)
     if array.ndim != 2 or array.shape[1] != L:
-        problem, rule = "has shape {}", f"it must be (T, {L}), one score per label"
-        raise ArgumentError(what, array.shape, problem, rule)
+        problem, must = "has shape {}", f"it must be (T, {L}), one score per label"
+        raise ArgumentError(what, array.shape, problem=problem, must=must)
     check_label_scores(array, labels, what)
     return array
 
@@ -67,10 +67,12 @@ def one_row(value: Any, labels: Sequence[Any], what: str = "probs") -> Floats:
     try:
         row = np.array(_without_none(given), np.float64)
     except (TypeError, ValueError, OverflowError):
-        remedy = "give one score per label, NaN where there is none"
-        raise RowError(what, value, rule=f"it must be {L} numbers", remedy=remedy) from None
+        fix = "give one score per label, NaN where there is none"
+        raise RowError(what, value, must=f"it must be {L} numbers", fix=fix) from None
     if row.shape != (L,):
-        raise RowError(what, row.shape, "has shape {}", f"it must be ({L},), one score per label")
+        raise RowError(
+            what, row.shape, problem="has shape {}", must=f"it must be ({L},), one score per label"
+        )
     try:
         check_label_scores(row[None], labels, what)
     except RowError as error:
@@ -107,15 +109,17 @@ def truth_of_heads(values: Any, heads: Heads, what: str = "label") -> Ints:
     """Return the true class of each head, (T, H): of a label 1 or 0; -1 where it is not known."""
     given, H = np.asarray(values), len(heads.names)
     if given.dtype.kind not in "biuf" or given.ndim != 2 or given.shape[1] != H:
-        rule = f"it must be (T, {H}): of each label whether it is true"
-        raise ArgumentError(what, given.shape, "has shape {}", rule, "give 1, 0, or -1 if unknown")
+        must = f"it must be (T, {H}): of each label whether it is true"
+        raise ArgumentError(
+            what, given.shape, problem="has shape {}", must=must, fix="give 1, 0, or -1 if unknown"
+        )
     known = np.where(np.isnan(given), -1, given) if given.dtype.kind == "f" else given.astype(int)
     most = np.array(heads.sizes) - 1
-    rule = "it must be 1, 0, or -1 where it is not known"
+    must = "it must be 1, 0, or -1 where it is not known"
     if heads.width > 2:
-        rule = f"it must be the index of a class, 0 to {most.tolist()}, or -1 where it is not known"
+        must = f"it must be the index of a class, 0 to {most.tolist()}, or -1 where it is not known"
     invalid = (known != np.floor(known)) | (known < -1) | (known > most)
-    _refuse(invalid, known, heads.names, what, rule)
+    _refuse(invalid, known, heads.names, what, must)
     return known.astype(np.intp)
 
 
@@ -126,7 +130,7 @@ def _refuse(
     if invalid.any():
         row, k = map(int, np.unravel_index(invalid.argmax(), invalid.shape))
         value = numbers[row, k].item()
-        raise RowError(what, value, rule=rule, remedy=remedy, row=row, entry=str(labels[k]))
+        raise RowError(what, value, must=rule, fix=remedy, row=row, entry=str(labels[k]))
 
 
 def pairs(scores: Floats) -> Floats:
@@ -202,7 +206,7 @@ def softmax(scores: ArrayLike, temperature: float = 1.0) -> Floats:
     array([0.448, 0.23 , 0.321])
     """
     if not is_number(temperature) or not 0 < temperature < np.inf:
-        raise ArgumentError("temperature", temperature, rule="it must be positive and finite")
+        raise ArgumentError("temperature", temperature, must="it must be positive and finite")
     s = np.array(scores, np.float64)
     if s.ndim not in (1, 2) or s.shape[-1] < 2:
         raise ValueError(f"scores has shape {s.shape}; it must be (K,) or (T, K), one per class")
@@ -211,8 +215,8 @@ def softmax(scores: ArrayLike, temperature: float = 1.0) -> Floats:
     invalid = ~(np.isfinite(highest) | missing)
     if invalid.any():
         row = int(invalid.argmax())
-        rule = "it must hold finite numbers, or only NaN where nothing was observed"
-        raise RowError("scores", s.reshape(-1, s.shape[-1])[row].tolist(), rule=rule, row=row)
+        must = "it must hold finite numbers, or only NaN where nothing was observed"
+        raise RowError("scores", s.reshape(-1, s.shape[-1])[row].tolist(), must=must, row=row)
     e: Floats = np.exp((s - highest) / temperature)
     e /= e.sum(axis=-1, keepdims=True)
     return e
@@ -221,7 +225,7 @@ def softmax(scores: ArrayLike, temperature: float = 1.0) -> Floats:
 def check_scores(scores: Any) -> str:
     """Return how the numbers of a table are meant, checked."""
     if scores not in SCORES:
-        raise ArgumentError("scores", scores, rule=f"it must be one of {', '.join(SCORES)}")
+        raise ArgumentError("scores", scores, must=f"it must be one of {', '.join(SCORES)}")
     return str(scores)
 
 
@@ -470,9 +474,9 @@ def as_labels(outputs: Any) -> Array | None:
 def _require_classes(confidence: Any, of_scores: str = "") -> None:
     if confidence is not None:
         problem = "is given, but probs holds no classes"
-        remedy = "give a class for each row, by name or by index, or leave confidence out"
-        remedy = f"leave it out: {of_scores}" if of_scores else remedy
-        raise ArgumentError("confidence", confidence, problem, remedy=remedy)
+        fix = "give a class for each row, by name or by index, or leave confidence out"
+        fix = f"leave it out: {of_scores}" if of_scores else fix
+        raise ArgumentError("confidence", confidence, problem=problem, fix=fix)
 
 
 def _confidences(confidence: Any, labels: Ints) -> Floats:
@@ -482,7 +486,7 @@ def _confidences(confidence: Any, labels: Ints) -> Floats:
     given = np.full(len(labels), given) if given.ndim == 0 else given
     if given.shape != labels.shape:
         problem = f"has {{}} entries, but probs has {len(labels)} rows"
-        raise ArgumentError("confidence", len(given), problem, remedy="give one per row")
+        raise ArgumentError("confidence", len(given), problem=problem, fix="give one per row")
     if given.dtype.kind in "iuf" and ((given >= 0) & (given <= 1)).all():
         return given.astype(np.float64)
     cells = np.broadcast_to(np.asarray(confidence, dtype=np.object_), labels.shape)
@@ -492,10 +496,10 @@ def _confidences(confidence: Any, labels: Ints) -> Floats:
             continue
         number = is_number(cell)
         if not number or not 0 <= cell <= 1:
-            remedy = "divide percentages by 100" if number and 1 < cell <= 100 else ""
-            remedy = remedy or "give None where there is none" * (cell != cell)
-            rule = "it must lie in [0, 1]"
-            raise RowError("confidence", cell, rule=rule, remedy=remedy, row=row)
+            fix = "divide percentages by 100" if number and 1 < cell <= 100 else ""
+            fix = fix or "give None where there is none" * (cell != cell)
+            must = "it must lie in [0, 1]"
+            raise RowError("confidence", cell, must=must, fix=fix, row=row)
         top[row] = cell
     return top
 
@@ -516,10 +520,12 @@ def _matrix(probs: Any, K: int) -> Floats:
         _core.check_no_booleans(cells)
         if len(cells) != K:
             problem = f"has {{}} entries, but there are {K} classes"
-            remedy = "give one probability per class"
-            raise RowError("probs", len(cells), problem, remedy=remedy, row=row)
+            fix = "give one probability per class"
+            raise RowError("probs", len(cells), problem=problem, fix=fix, row=row)
         for k, cell in enumerate(cells):
             if not (cell is None or is_number(cell)):
-                raise RowError("probs", cell, "has {}", "it must hold numbers", row=row)
+                raise RowError(
+                    "probs", cell, problem="has {}", must="it must hold numbers", row=row
+                )
             p[row, k] = math.nan if cell is None else cell
     return p

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import ArgumentError, Remedy, RowError
+from ..errors import ArgumentError, Fix, RowError
 from ..support.arrays import MIN_STEPS, median_step, stable_argsort
 from ..support.html import class_counts
 from ..support.types import Array, Bools, Floats, Ints
@@ -46,6 +46,9 @@ def grouped(time: Floats, stream: Ints, sort: bool = False) -> tuple[Ints, Float
     return order, steps, first
 
 
+SORT = "put the rows in order of time, or give ", Fix("sort", True)
+
+
 def _order_error(time: float, before: float, row: int, kind: TimeKind) -> RowError:
     """Return the error of a row whose time is not after that of the row before it."""
     back = time < before
@@ -58,8 +61,9 @@ def _order_error(time: float, before: float, row: int, kind: TimeKind) -> RowErr
     return RowError(
         "time",
         time,
-        f"is {shown}, {'before' if back else 'too long after'} {other}, that of the row before it",
-        remedy=Remedy.SORT if back else "leave the row out",
+        problem=f"is {shown}, {'before' if back else 'too long after'} {other}, that of the row "
+        "before it",
+        fix=SORT if back else "leave the row out",
         row=row,
         hints=hints,
     )
@@ -171,8 +175,11 @@ class Rows:
         """Return the rows of one stream, in order of time."""
         if stream not in self.streams:
             names = ", ".join(map(repr, self.streams[:5])) + ", ..." * (len(self.streams) > 5)
-            raise ArgumentError("stream", stream, rule=f"the streams are {names}")
+            raise ArgumentError("stream", stream, must=f"the streams are {names}")
         return self.by_stream()[stream]
+
+    def __iter__(self) -> NoReturn:
+        raise TypeError("Rows do not iterate; rows.streams has the names, rows[name] a stream")
 
     def by_stream(self) -> dict[Any, Rows]:
         """Return the rows of each stream, in order of time, by its name."""
@@ -349,5 +356,5 @@ def factorize_sources(source: Factorized) -> Factorized:
     for i, cell in enumerate(source.categories):
         if not isinstance(cell, (str, int)):
             row = int((source.codes == i).argmax())
-            raise RowError("source", cell, rule="it must be a name", remedy="fill it in", row=row)
+            raise RowError("source", cell, must="it must be a name", fix="fill it in", row=row)
     return Factorized(source.codes, [str(cell) for cell in source.categories])

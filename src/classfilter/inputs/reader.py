@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import ArgumentError, RowError
+from ..errors import ArgumentError, Fix, RowError
 from ..support.types import Array, Bools, Classes, Confidence, Floats, Ints
 from ..support.validation import Factorized, factorize
 from .classes import class_indices, in_order
@@ -127,34 +127,24 @@ def rows(
     >>> rows(df, columns={"time": "ts"})
     Rows(3 rows of 2 streams, classes ['rest', 'move'], sources ['default'])
     """
+    arrays: dict[str, Any] = {
+        "time": time, "stream": stream, "source": source, "probs": probs, "label": label,
+        "confidence": confidence, "one_hot": one_hot,
+    }  # fmt: skip
+    read: Any = {"scores": scores, "unit": unit, "time_format": time_format, "sort": sort}
     if data is None:
-        if time is None or probs is None or classes is None:
-            names = {"time": time, "probs": probs, "classes": classes}
-            missing = next(name for name, value in names.items() if value is None)
-            remedy = "give a table, or the arrays time, probs and classes"
-            raise ArgumentError(missing, None, remedy=remedy)
-        return _of_arrays(
-            time=time,
-            stream=stream,
-            source="default" if source is None else source,
-            probs=probs,
-            classes=classes,
-            label=label,
-            confidence=confidence,
-            one_hot=one_hot,
-            scores=scores,
-            unit=unit,
-            time_format=time_format,
-            sort=sort,
-        )
-    arrays = {"time": time, "stream": stream, "source": source, "probs": probs, "label": label}
-    arrays |= {"confidence": confidence, "one_hot": one_hot}
+        for name, value in (("time", time), ("probs", probs), ("classes", classes)):
+            if value is None:
+                fix = "give a table, or the arrays time, probs and classes"
+                raise ArgumentError(name, None, fix=fix)
+        return _of_arrays(classes=classes, **arrays, **read)
     for name, value in arrays.items():
         if value is not None:
-            rule = "data is given too"
-            raise ArgumentError(name, type(value).__name__, "is a {}", rule, "give one of them")
-    read: Any = {"columns": columns, "scores": scores, "unit": unit, "sort": sort}
-    read["time_format"] = time_format
+            raise ArgumentError(
+                name, type(value).__name__, "data is given too", "give one of them",
+                problem="is a {}",
+            )  # fmt: skip
+    read["columns"] = columns
     if isinstance(data, Rows):
         return _require_read(data, classes=classes, **read)
     if hasattr(data, "sliding_window"):
@@ -165,10 +155,14 @@ def rows(
         streams = data if isinstance(data, Mapping) else dict(enumerate(data))
         for key, part in streams.items():
             if part is None or isinstance(part, (int, float, list)):
-                rule = "each part is one stream: a dataframe, a path or Rows"
-                remedy = "name arrays: rows(time=..., probs=..., classes=...)"
+                must = "each part is one stream: a dataframe, a path or Rows"
+                fix = "name arrays: rows(time=..., probs=..., classes=...)"
                 raise ArgumentError(
-                    "data", part, f"has {repr(part)[:40]} as part {key!r}", rule, remedy
+                    "data",
+                    part,
+                    problem=f"has {repr(part)[:40]} as part {key!r}",
+                    must=must,
+                    fix=fix,
                 )
         parts = {name: rows(part, classes=classes, **read) for name, part in streams.items()}
         return join_streams(parts, named=isinstance(data, Mapping))
@@ -198,7 +192,7 @@ def is_read(data: Any) -> bool:
 def as_rows(data: Any) -> Rows:
     """Return data as Rows: it is read, if it is not yet."""
     if data is None:
-        raise ArgumentError("rows", None, remedy="give a dataframe, a path or Rows")
+        raise ArgumentError("rows", None, fix="give a dataframe, a path or Rows")
     return data if isinstance(data, Rows) else rows(data)
 
 
@@ -221,9 +215,9 @@ def rows_to_filter(data: Any, heads: Heads, filter: Any, results: bool = True) -
     read = as_rows(data)
     if read.heads.noun != heads.noun:
         problem = f"has {read.heads.noun} that {read.heads.relation}"
-        rule = f"the {heads.noun} of the filter {heads.relation}"
-        remedy = "" if heads.is_exclusive else 'read them with scores="independent"'
-        raise ArgumentError("rows", list(read.classes), problem, rule, remedy)
+        must = f"the {heads.noun} of the filter {heads.relation}"
+        fix = "" if heads.is_exclusive else ("read them with ", Fix("scores", "independent"))
+        raise ArgumentError("rows", list(read.classes), problem=problem, must=must, fix=fix)
     if results:
         if read.frame is None:
             read = replace(read, frame=as_frame(read.to_table()))
@@ -313,7 +307,9 @@ def _truth_of_heads(rows: Rows) -> Ints | None:
         return None
     if there != names:
         missing = [name for name in names if name not in there]
-        raise ArgumentError("the table", missing, f"has {there}, but not {{}}", remedy="add them")
+        raise ArgumentError(
+            "the table", missing, problem=f"has {there}, but not {{}}", fix="add them"
+        )
     columns: list[Array] = []
     for h, name in enumerate(names):
         if h in rows.heads.labels:
@@ -327,9 +323,9 @@ def _truth_of_heads(rows: Rows) -> Ints | None:
 def _of_arrays(
     time: ArrayLike,
     stream: ArrayLike | None,
-    source: ArrayLike | str,
+    source: ArrayLike | str | None,
     probs: Any,
-    classes: Classes,
+    classes: Any,
     label: ArrayLike | None,
     confidence: Confidence | None,
     one_hot: ArrayLike | None,
@@ -341,7 +337,7 @@ def _of_arrays(
     heads = heads_of(classes, check_scores(scores))
     outputs = predictions(_as_probabilities(probs, scores, heads), heads, confidence)
     t, kind = read_times(time, unit, time_format)
-    codes, sources = source_codes(source, t.size)
+    codes, sources = source_codes("default" if source is None else source, t.size)
     streams = _stream_codes(stream, t.size)
     columns: dict[str, Any] = {
         "time": t,
@@ -349,17 +345,21 @@ def _of_arrays(
         "source": codes,
         "probs": outputs.probs,
         "one_hot": outputs.one_hot if one_hot is None else _check_one_hot(one_hot, outputs.probs),
-        "label": None if label is None else _truth(label, heads),
     }
+    if label is not None:
+        columns["label"] = (
+            class_indices(label, heads.shown)
+            if heads.is_exclusive
+            else truth_of_heads(label, heads)
+        )
     for name, column in columns.items():
-        if column is not None and len(column) != t.size:
+        if len(column) != t.size:
             raise ValueError(f"{name} has {len(column)} rows, but time has {t.size}")
     if sort:  # rows of equal time keep their order
         order = np.argsort(t, kind="stable")
-        columns = {name: None if x is None else x[order] for name, x in columns.items()}
+        columns = {name: column[order] for name, column in columns.items()}
     for column in columns.values():
-        if column is not None:
-            column.flags.writeable = False
+        column.flags.writeable = False
     read = Rows(
         **columns, streams=tuple(streams.categories), sources=tuple(sources), heads=heads,
         time_kind=kind, unit=unit,
@@ -379,11 +379,6 @@ def _as_probabilities(probs: Any, scores: str, heads: Heads) -> Any:
     return as_probabilities(numbers, scores, heads)
 
 
-def _truth(label: Any, heads: Heads) -> Ints:
-    """Return true classes as indices, (T,), or those of each head, (T, H)."""
-    return class_indices(label, heads.shown) if heads.is_exclusive else truth_of_heads(label, heads)
-
-
 def _stream_codes(stream: ArrayLike | None, count: int) -> Factorized:
     if stream is None:
         return Factorized(np.zeros(count, np.intp), [None] if count else [])
@@ -394,12 +389,12 @@ def _stream_codes(stream: ArrayLike | None, count: int) -> Factorized:
 def _check_one_hot(one_hot: ArrayLike, probs: Floats) -> Bools:
     marked = np.array(one_hot)
     if marked.dtype != bool or marked.shape != (len(probs),):
-        rule = f"it must say of each of {len(probs)} rows whether it is a class"
-        raise ArgumentError("one_hot", marked.tolist(), rule=rule, remedy="give True or False")
+        must = f"it must say of each of {len(probs)} rows whether it is a class"
+        raise ArgumentError("one_hot", marked.tolist(), must=must, fix="give True or False")
     soft = marked & ~(np.nan_to_num(probs).max(axis=1, initial=0.0) == 1)
     if soft.any():
         row = int(soft.argmax())
-        raise RowError("probs", probs[row].tolist(), rule="it must be one-hot, as marked", row=row)
+        raise RowError("probs", probs[row].tolist(), must="it must be one-hot, as marked", row=row)
     return marked
 
 
@@ -417,22 +412,24 @@ def join_streams(parts: Mapping[Any, Rows], named: bool = True) -> Rows:
     Where the parts are not `named`, they keep the names of their streams if these differ.
     """
     if not parts:
-        raise ArgumentError("data", [], "is empty", remedy="give one table or Rows per stream")
+        raise ArgumentError("data", [], problem="is empty", fix="give one table or Rows per stream")
     first = next(iter(parts.values()))
     for name, part in parts.items():
         if part.heads.noun != first.heads.noun:
             problem = f"has {part.heads.noun} that {part.heads.relation} in stream {name!r}, the "
             problem += f"first has {first.heads.noun} that {first.heads.relation}"
-            raise ArgumentError("data", name, problem, remedy="give rows of one kind")
+            raise ArgumentError("data", name, problem=problem, fix="give rows of one kind")
         if part.heads != first.heads:
             problem = f"has the classes {list(part.classes)} in stream {{}}, the first has "
             problem += str(list(first.classes))
-            remedy = "give the same classes, in the same order"
-            raise ArgumentError("data", name, problem, remedy=remedy)
+            fix = "give the same classes, in the same order"
+            raise ArgumentError("data", name, problem=problem, fix=fix)
     kinds_of_times = {part.time_kind.kind for part in parts.values() if len(part)}
     if "date" in kinds_of_times and len(kinds_of_times) > 1:
-        rule = "times must be either all numbers or all dates"
-        raise ArgumentError("data", sorted(kinds_of_times), "has times that are {}", rule)
+        must = "times must be either all numbers or all dates"
+        raise ArgumentError(
+            "data", sorted(kinds_of_times), problem="has times that are {}", must=must
+        )
     several = list(parts.values())
     before = np.cumsum([0, *(max(len(part.streams), 1) for part in several)])
     sources = tuple(dict.fromkeys(name for part in several for name in part.sources))
@@ -467,8 +464,10 @@ def _names_of_streams(parts: Mapping[Any, Rows], named: bool) -> tuple[Any, ...]
         return tuple(own)
     for name, part in parts.items():
         if len(part.streams) > 1:
-            rule = "the names of several tables must differ, or each must be one stream"
-            raise ArgumentError("data", name, f"has {len(part.streams)} streams in part {{}}", rule)
+            must = "the names of several tables must differ, or each must be one stream"
+            raise ArgumentError(
+                "data", name, problem=f"has {len(part.streams)} streams in part {{}}", must=must
+            )
     return tuple(parts)
 
 
@@ -477,5 +476,5 @@ def _require_read(data: Rows, **options: Any) -> Rows:
     for name, value in options.items():
         if value not in (None, False, "probabilities"):
             problem = "is {}, but the rows are read already"
-            raise ArgumentError(name, value, problem, remedy="give it where they are read")
+            raise ArgumentError(name, value, problem=problem, fix="give it where they are read")
     return data

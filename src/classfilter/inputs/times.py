@@ -13,7 +13,7 @@ from zoneinfo import ZoneInfo
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..errors import ArgumentError, Remedy, RowError
+from ..errors import ArgumentError, Fix, RowError
 from ..support.arrays import as_plain
 from ..support.types import Array, Duration, Floats, is_number
 
@@ -169,11 +169,13 @@ REMEDY = (
     "without a zone)"
 )
 
+_TIME_FORMAT = ("say how they are written: ", Fix("time_format", "%d.%m.%Y %H:%M:%S"))
+
 
 def per_second(unit: str | None) -> float:
     """Return how many of a unit a second has; 1 for None, which leaves numbers as they are."""
     if unit is not None and (not isinstance(unit, str) or unit not in PER_SECOND):
-        raise ArgumentError("unit", unit, rule=f"it must be one of {', '.join(PER_SECOND)}")
+        raise ArgumentError("unit", unit, must=f"it must be one of {', '.join(PER_SECOND)}")
     return PER_SECOND[unit or "s"]
 
 
@@ -216,15 +218,13 @@ def read_times(
         if None in parsed:
             row = first_text(cells, [row for row, x in enumerate(parsed) if x is None])
             other = isinstance(cells[row], str) and _OTHER_DATE.match(cells[row])
-            raise RowError(
-                "time", cells[row], remedy=Remedy.TIME_FORMAT if other else REMEDY, row=row
-            )
+            raise RowError("time", cells[row], fix=_TIME_FORMAT if other else REMEDY, row=row)
         t, kind = np.array(parsed, dtype=np.float64), TimeKind.of_cells(cells)
     invalid = ~np.isfinite(t)
     if invalid.any():
         row = int(invalid.argmax())
         at = float(t[row])
-        raise RowError("time", at, "is {}", "it must be finite", "leave the row out", row)
+        raise RowError("time", at, must="it must be finite", fix="leave the row out", row=row)
     return t, kind
 
 
@@ -233,13 +233,13 @@ def _by_format(cell: Any, time_format: str, row: int) -> Any:
     if not isinstance(cell, str) or not cell.strip():
         return cell
     if not isinstance(time_format, str):
-        rule = "it must be text, as for datetime.strptime"
-        raise ArgumentError("time_format", time_format, rule=rule)
+        must = "it must be text, as for datetime.strptime"
+        raise ArgumentError("time_format", time_format, must=must)
     try:
         return datetime.strptime(cell.strip(), time_format)
     except ValueError:
-        rule = f"it must be written as time_format says, {time_format!r}"
-        raise RowError("time", cell, rule=rule, row=row) from None
+        must = f"it must be written as time_format says, {time_format!r}"
+        raise RowError("time", cell, must=must, row=row) from None
 
 
 def duration(argument: str, value: Duration | Any, entry: str | None = None) -> float:
@@ -270,9 +270,9 @@ def duration(argument: str, value: Duration | Any, entry: str | None = None) -> 
     try:
         return float(match[1]) * UNITS.get(match[2], 1.0)  # type: ignore[index]
     except (TypeError, ValueError):
-        remedy = "give a number, a timedelta, or text such as 500ms, 60s, 5m or 2h"
+        fix = "give a number, a timedelta, or text such as 500ms, 60s, 5m or 2h"
         raise ArgumentError(
-            argument, value, rule="it must be a duration", remedy=remedy, entry=entry
+            argument, value, must="it must be a duration", fix=fix, entry=entry
         ) from None
 
 
@@ -280,7 +280,7 @@ def positive_duration(argument: str, value: Duration | Any) -> float:
     """Return a duration as a number, if it is positive and finite."""
     number = duration(argument, value)
     if not 0 < number < math.inf:
-        raise ArgumentError(argument, value, rule="it must be positive and finite")
+        raise ArgumentError(argument, value, must="it must be positive and finite")
     return number
 
 

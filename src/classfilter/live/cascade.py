@@ -12,8 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..engine import Engine, Sight
-from ..engine import store as file
+from ..engine import Engine, Sight, store
 from ..errors import ArgumentError
 from ..filters import Filter, pack_state, unpack_state
 from ..inputs import LABEL, Heads, head_prediction, positive_duration, prediction
@@ -218,7 +217,7 @@ class Cascade:
 
     Parameters
     ----------
-    filter : Filter or Tuned
+    filter : Filter or Pipeline
         Its settings are used, not its state.
     sources : mapping of str to callable
         Each takes an array of samples (n, ...) and returns K probabilities, in the filter's order
@@ -229,13 +228,13 @@ class Cascade:
         observed. The array is a copy: the source may change or keep it.
     policy : Policy, optional
         Chooses the source of each step; see `classfilter.policy`. A copy is used, from its start.
-        With a single source, or with a `Tuned` that has one, none is needed. Of several labels at
-        once, `Adaptive` sees the largest uncertainty and the largest disagreement of all labels.
+        With a single source, or with a `Pipeline` that has one, none is needed. Of several labels
+        at once, `Adaptive` sees the largest uncertainty and the largest disagreement of all labels.
     beta : mapping of str to float, or float, optional
-        The weight of each source, or one for all; by default those of the `Tuned`, or 1.
+        The weight of each source, or one for all; by default those of the `Pipeline`, or 1.
     channel : mapping of str to Channel or None, optional
         Corrects the outputs of a source before the filter takes them; None leaves them as they are.
-        By default those of the `Tuned`, or none.
+        By default those of the `Pipeline`, or none.
     window : mapping of str to int, optional
         How many of the newest samples a source gets; by default all. While there are fewer, as at
         the start of a stream, it is not called: the source with the longest window that is full is
@@ -310,7 +309,7 @@ class Cascade:
         self._cost = {name: _price(name, prices.get(name, 0.0)) for name in names}
         self._missing: Floats = np.full(len(pipe.classes), np.nan)
         self._missing.flags.writeable = False
-        self.filter, self.policy = pipe.filter(), policy.copy()
+        self.filter, self.policy = pipe.filter, policy.copy()
         """Copies that belong to the loop."""
         self._sight = Sight(policy, pipe.heads)
         self.reset()
@@ -434,30 +433,33 @@ class Cascade:
         self._last = {name: float(at) for name, at in last.items()}
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the state to a file, which appears complete or not at all; see `load`."""
+        """Write the state to a file, a SQLite database; all of it or nothing; see `load`."""
         filter_state, policy_state, time, last = self.state
         table = Engine(self._pipe).table
         slot = table.add(None)
         table.columns.states[slot] = pack_state(filter_state, self.filter.probs.dtype)
         table.columns.times[slot] = math.nan if time is None else time
         meta = {"policy": to_builtin(policy_state), "last": last}
-        file.write(path, file.Saved("cascade", self._pipe, *table.held(), meta, {}))
+        saved = store.Saved("cascade", self._pipe, *table.held(), meta, [], 1)
+        with store.File(path, "cascade") as file:
+            file.write(saved, lambda i: b"")
 
     def load(self, path: str | PathLike[str]) -> None:
         """Take the state from a file written by `save`, or raise and say why that is impossible.
 
         The settings of filter, weights, channels and policy must be those that it was written with.
         """
-        otherwise = f"no state of a cascade; {file.REMEDY}"
-        saved = file.read(path, "cascade", otherwise, self._pipe)
-        with file.damaged(path):
-            (numbers,), (time,) = saved.columns.states, saved.columns.times.tolist()
-            self.state = CascadeState(
-                unpack_state(self.filter, numbers),
-                from_builtin(saved.meta["policy"], self.policy.state),
-                None if math.isnan(time) else time,
-                dict(saved.meta["last"]),
-            )
+        with store.File(path, "cascade", write=False) as file:
+            read = file.read(self._pipe)
+            with file.damage():
+                saved, [numbers] = read.saved, read.states()
+                [time] = saved.columns.times.tolist()
+                self.state = CascadeState(
+                    unpack_state(self.filter, numbers),
+                    from_builtin(saved.meta["policy"], self.policy.state),
+                    None if math.isnan(time) else time,
+                    dict(saved.meta["last"]),
+                )
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.filter!r}, {list(self._sources)}, {self.policy!r})"

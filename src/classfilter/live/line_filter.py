@@ -9,12 +9,12 @@ from dataclasses import replace
 from operator import itemgetter
 from pathlib import Path
 from reprlib import repr as short
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
-from ..errors import ArgumentError, Remedy
+from ..engine import store
+from ..errors import ArgumentError
 from ..inputs import COLUMNS, TableFormat, TimeScale, check_named, per_second, softmax
 from ..pipeline import DEFAULT_SOURCE, Pipeline
 from ..support.validation import factorize
@@ -45,7 +45,7 @@ class LineFilter:
 
     Parameters
     ----------
-    make_chain, line_number, words
+    make_chain, line_number
         As in `serve`.
     form : TableFormat
         How lines are written.
@@ -65,10 +65,8 @@ class LineFilter:
         make_pipe: Callable[[tuple[str, ...]], Pipeline],
         form: TableFormat,
         line_number: str | None = None,
-        words: Mapping[Remedy, str] = MappingProxyType({}),
     ) -> None:
         self._make_pipe, self._form, self._number_key = make_pipe, form, line_number
-        self._words = words
         key = {name: form.columns.get(name, name) for name in COLUMNS}
         self._time, self._stream, self._source = key["time"], key["stream"], key["source"]
         self._label_keys = key["prediction"], key["confidence"]
@@ -76,27 +74,35 @@ class LineFilter:
         self._layouts: dict[tuple[str, ...], tuple[bool, bool]] = {}
         self._factor = per_second(form.unit)
         self.first_rows: list[tuple[str | None, float, bool]] | None = []
-        self._unnumbered = 0
+        self._unnumbered = self.taken = 0
         self.dates = False
         self.streams: LiveStreams | None = None
 
     def open(self, state: Path | None, every: float, limits: Mapping[str, Any]) -> None:
-        """Use a file of states, and go on from it if it exists."""
-        self._state, self._every, self._limits = state, every, limits
-        if state and state.exists():
-            self._use(resume(self._make_pipe, state, every, self._form.unit, **limits))
+        """Use a file of states, and go on from what it has."""
+        self._every, self._limits = every, limits
+        self._file = None if state is None else store.File(state, "lines")
+        if self._file is not None and not self._file.is_new:
+            try:
+                self._use(resume(self._make_pipe, self._file, every, self._form.unit, **limits))
+            except BaseException:
+                self._file.close()
+                raise
+
+    def close(self) -> None:
+        """Close the file."""
+        if self._file is not None:
+            self._file.close()
 
     def wait(self) -> float | None:
         """Return the seconds until the file is due; None if there is nothing to save."""
         return self.streams.wait() if self.streams else None
 
-    def save(self) -> None:
-        """Write the file, if there is anything new."""
-        if self.streams:
-            self.streams.save()
-
     def filter_line(self, line: bytes) -> bytes | None:
         """Return the result, with its newline; None for a blank line or one that is skipped."""
+        self.taken += 1
+        if self.streams is not None:
+            self.streams.taken += 1
         if len(line) > MAX_LINE:
             self._unnumbered += 1
             raise LineError(f"is longer than {MAX_LINE:,} bytes; end each object with a newline")
@@ -140,13 +146,11 @@ class LineFilter:
         if labelled and row.get(self._label_keys[1]) is None and probs[0] == probs[0]:
             given = probs.index(max(probs))  # how much a class counts, a smoother may say otherwise
         try:
-            estimate = self._update(name, at, body, source, given, self._number_key is not None)
+            estimate = self._update(name, at, source, given)
         except (ValueError, TypeError, ArithmeticError) as error:
             if self._form.scores == "probabilities" and self._is_exclusive:
-                check_probs(self._keys, scores, self._words)  # it names the key
+                check_probs(self._keys, scores)  # it names the key
             raise LineError(str(error)) from None
-        if estimate is None:
-            return None
         if self.first_rows is not None:
             self.first_rows.append((name, at, type(row[self._time]) is not str))
         f = estimate.tolist()
@@ -165,7 +169,7 @@ class LineFilter:
         if not rows or not (end or len(rows) in (1, FIRST_ROWS)):
             return None
         names, times, numbers = zip(*rows, strict=True)
-        scale = TimeScale(self._form.unit, self._pipe.filter())
+        scale = TimeScale(self._form.unit, self._pipe.filter)
         scale.see(np.array(times), factorize(names).codes, all(numbers))
         finding = scale.finding()
         if end or finding is not None or len(rows) >= FIRST_ROWS:
@@ -196,7 +200,7 @@ class LineFilter:
         self._numbers = "".join(f',"f_{name[1:]}:%r' for name in quoted)
         self._added = [f'{self._numbers},"class":{quoted[k]}' for k in order]
         self._results = self._result_keys(columns)
-        self._update = streams.update
+        self._update = streams.tracker.update
         self.streams = streams
 
     def _result_keys(self, columns: tuple[str, ...]) -> list[str]:
@@ -298,7 +302,7 @@ class LineFilter:
 
     def _line_error(self, error: ArgumentError) -> LineError:
         """Return the error of a table as that of a line."""
-        return LineError(error.replaced(argument="it").text(words=self._words))
+        return LineError(error.replaced(argument="it").text(typed=True))
 
     def _too_few(self, count: int) -> str:
         """Return what is wrong with a line that has so many keys."""
@@ -326,20 +330,23 @@ class LineFilter:
         elif labelled:
             label_probs(row, self._label_keys, columns, self._form.scores)
         elif self._form.scores == "probabilities":
-            check_probs(keys, tuple(row[key] for key in keys), self._words)
+            check_probs(keys, tuple(row[key] for key in keys))
         else:
             scores = tuple(row[key] for key in keys)
             if check_scores(keys, scores):
                 self._converted(scores)
         if self.streams is None:
-            where = self._state, self._every, self._form.unit
+            where = self._file, self._every, self._form.unit
             self._use(LiveStreams(pipe, columns, *where, **self._limits))
+            assert self.streams is not None
+            self.streams.taken = self.taken
             if self._number_key is not None:
                 self._take_number(row)
         elif set(columns) != set(self.streams.columns):
             raise ValueError(
-                f"{self._state} was written with the classes {list(self.streams.columns)}, but the "
-                f"first line has {list(columns)}; give lines of the same classes, or another file"
+                f"{self._file and self._file.path} was written with the classes "
+                f"{list(self.streams.columns)}, but the first line has {list(columns)}; give lines "
+                "of the same classes, or another file"
             )
         else:
             self._use(self.streams)  # with the keys of this line
@@ -395,7 +402,7 @@ def _for_pipe(form: TableFormat, pipe: Pipeline) -> TableFormat:
     """Return how lines are written: what the pipeline is for."""
     if pipe.heads.is_exclusive and not form.heads.is_exclusive:
         problem = "is {}, but the classes of the filter exclude each other"
-        raise ArgumentError("scores", "independent", problem, remedy="give a MultiLabelFilter")
+        raise ArgumentError("scores", "independent", problem=problem, fix="give a MultiLabelFilter")
     return replace(form, heads=pipe.heads if form.classes else pipe.heads.kind)
 
 

@@ -5,15 +5,13 @@ from __future__ import annotations
 import json
 import math
 import sys
-from collections.abc import Mapping
 from reprlib import repr as short
-from types import MappingProxyType
 from typing import Any, NoReturn
 
 import numpy as np
 
 from .. import _core
-from ..errors import Remedy, RowError
+from ..errors import RowError
 from ..inputs import (
     DEFAULT_RELIABILITY,
     Heads,
@@ -149,9 +147,7 @@ def check_scores(keys: list[str], scores: tuple[Any, ...]) -> bool:
     return True
 
 
-def check_probs(
-    keys: list[str], probs: tuple[Any, ...], words: Mapping[Remedy, str] = MappingProxyType({})
-) -> None:
+def check_probs(keys: list[str], probs: tuple[Any, ...]) -> None:
     """Raise unless a filter would take the probabilities; the message names the key."""
     if not check_scores(keys, probs):
         return
@@ -162,7 +158,7 @@ def check_probs(
             about = error.replaced(argument="the p_<class>", problem="sum to {}")
         else:
             about = error.replaced(argument=short(keys[int(error.entry)]), entry=None)
-        raise LineError(about.text(words=words)) from None
+        raise LineError(about.text(typed=True)) from None
 
 
 def head_scores(keys: list[str], given: tuple[Any, ...], kind: str, heads: Heads) -> list[float]:

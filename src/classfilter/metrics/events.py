@@ -149,13 +149,15 @@ def _convention(
     given = {"iou": iou, "collar": collar, "tolerance": tolerance}
     chosen = [name for name, value in given.items() if value is not None]
     if len(chosen) > 1:
-        rule, both = "each is a convention of its own", " and ".join(chosen)
-        raise ArgumentError(both, tuple(given[n] for n in chosen), "are {}", rule, "give one")
+        must, both = "each is a convention of its own", " and ".join(chosen)
+        raise ArgumentError(
+            both, tuple(given[n] for n in chosen), problem="are {}", must=must, fix="give one"
+        )
     for name, value in (("merge", merge), ("split_after", split_after)):
         if value is not None and tolerance is None:
-            raise ArgumentError(name, value, rule="it needs tolerance", remedy="leave it out")
+            raise ArgumentError(name, value, must="it needs tolerance", fix="leave it out")
     if share is not None and not 0 <= _checked_number("length_share", share) <= 1:
-        raise ArgumentError("length_share", share, rule="it must lie in [0, 1], or be None")
+        raise ArgumentError("length_share", share, must="it must lie in [0, 1], or be None")
     if collar is not None:
         near = _length("collar", collar)
         ends = "; ends may differ by any time"
@@ -166,7 +168,7 @@ def _convention(
     if tolerance is None:
         least = 0.5 if iou is None else _checked_number("iou", iou)
         if not 0 < least <= 1:
-            raise ArgumentError("iou", iou, rule="it must lie in (0, 1]")
+            raise ArgumentError("iou", iou, must="it must lie in (0, 1]")
         words = f"Intersection over union of at least {least:g}, predicted events in order of time"
         return lambda spans: spans, lambda a, b: by_iou(a, b, least), f"{words} (MS-TCN)."
     try:
@@ -174,12 +176,12 @@ def _convention(
     except (TypeError, ValueError) as error:
         if isinstance(error, ArgumentError):
             raise
-        rule = "it must be two durations, before and after, such as (30, 60)"
-        raise ArgumentError("tolerance", tolerance, rule=rule) from None
+        must = "it must be two durations, before and after, such as (30, 60)"
+        raise ArgumentError("tolerance", tolerance, must=must) from None
     gap = None if merge is None else _length("merge", merge)
     longest = None if split_after is None else _length("split_after", split_after)
     if longest == 0:
-        raise ArgumentError("split_after", split_after, rule="it must be more than 0")
+        raise ArgumentError("split_after", split_after, must="it must be more than 0")
 
     def prepare(spans: Spans) -> Spans:
         joined = spans if gap is None else merged(spans, gap)
@@ -194,24 +196,24 @@ def _convention(
 def _grouped(argument: str, events: Any) -> SpansOfClasses:
     """Return events by stream and class, checked."""
     if hasattr(events, "columns") or hasattr(events, "column_names"):
-        remedy = "make a list of it: classfilter.Events.from_table(...)"
-        raise ArgumentError(argument, type(events).__name__, "is a table", remedy=remedy)
+        fix = "make a list of it: classfilter.Events.from_table(...)"
+        raise ArgumentError(argument, type(events).__name__, problem="is a table", fix=fix)
     groups: dict[tuple[Any, str], list[tuple[float, float]]] = {}
     for i, event in enumerate(events):
         try:
             stream, label, start, end = tuple(event)[:4]
         except (TypeError, ValueError):
-            rule = "it must be an Event: stream, label, start, end"
-            raise RowError(argument, event, rule=rule, row=i) from None
+            must = "it must be an Event: stream, label, start, end"
+            raise RowError(argument, event, must=must, row=i) from None
         if end is None:
-            problem, remedy = "has {}: the event is provisional", "leave it out"
-            raise RowError(argument, event, problem, "", remedy, row=i)
+            problem, fix = "has {}: the event is provisional", "leave it out"
+            raise RowError(argument, event, problem=problem, must="", fix=fix, row=i)
         for x in (start, end):
             if not is_number(x) or not math.isfinite(x):
-                rule = "start and end must be finite numbers"
-                raise RowError(argument, event, rule=rule, row=i)
+                must = "start and end must be finite numbers"
+                raise RowError(argument, event, must=must, row=i)
         if end < start:
-            raise RowError(argument, event, rule="the end must not be before the start", row=i)
+            raise RowError(argument, event, must="the end must not be before the start", row=i)
         groups.setdefault((stream, label), []).append((float(start), float(end)))
     return {key: Spans(*np.array(sorted(spans)).T) for key, spans in groups.items()}
 
@@ -222,16 +224,16 @@ def _check_common_stream(true: SpansOfClasses, predicted: SpansOfClasses) -> Non
     if a and b and not a & b:
         names = [sorted(map(repr, names))[0] for names in (a, b)]
         problem = f"has the stream {names[1]}, true {names[0]}"
-        rule, remedy = "they have no stream in common", "give both the same names"
-        raise ArgumentError("predicted", names[1], problem, rule, remedy)
+        must, fix = "they have no stream in common", "give both the same names"
+        raise ArgumentError("predicted", names[1], problem=problem, must=must, fix=fix)
 
 
 def _check_dates(true: Any, predicted: Any) -> None:
     if true and predicted and true.dates != predicted.dates:
         kinds = [("numbers", "dates")[bool(events.dates)] for events in (true, predicted)]
         problem = f"has times that are {kinds[1]}, but those of true are {kinds[0]}"
-        remedy = "read the file of seconds with start=, the date of second 0"
-        raise ArgumentError("predicted", kinds[1], problem, remedy=remedy)
+        fix = "read the file of seconds with start=, the date of second 0"
+        raise ArgumentError("predicted", kinds[1], problem=problem, fix=fix)
 
 
 def _hours(true: SpansOfClasses, duration: Any) -> tuple[float, str]:
@@ -239,7 +241,7 @@ def _hours(true: SpansOfClasses, duration: Any) -> tuple[float, str]:
     if duration is not None:
         hours = _length("duration", duration) / 3600
         if hours == 0:
-            raise ArgumentError("duration", duration, rule="it must be more than 0")
+            raise ArgumentError("duration", duration, must="it must be more than 0")
         return hours, f"False events are over {hours:.4g} h, as given."
     ends: dict[Any, list[float]] = {}
     for (stream, _), spans in true.items():
@@ -272,14 +274,14 @@ def _total(
 
 def _checked_number(argument: str, value: Any) -> float:
     if not is_number(value):
-        raise ArgumentError(argument, value, rule="it must be a number")
+        raise ArgumentError(argument, value, must="it must be a number")
     return float(value)
 
 
 def _length(argument: str, value: Any) -> float:
     length = parse_duration(argument, value)
     if not 0 <= length < math.inf:
-        raise ArgumentError(argument, value, rule="it must be 0 or more")
+        raise ArgumentError(argument, value, must="it must be 0 or more")
     return length
 
 

@@ -109,7 +109,7 @@ def label_scores(
     On is above 0.5. Micro: all labels together. Macro: the mean over labels, without nan.
     """
     if not is_number(threshold) or not 0 <= threshold <= 1:
-        raise ArgumentError("threshold", threshold, rule="it must lie in [0, 1]")
+        raise ArgumentError("threshold", threshold, must="it must lie in [0, 1]")
     given = labels if labels is not None else named_classes(true) or named_classes(predicted)
     shape = np.shape(true)
     names = text_names(given if given is not None else range(shape[1] if len(shape) > 1 else 1), 1)
@@ -117,16 +117,16 @@ def label_scores(
     y = truth_of_heads(y[:, None] if y.ndim == 1 else y, Heads.of_labels(names), "true")
     s = read_scores(predicted, names, "predicted")
     if s.shape != y.shape:
-        rule = f"true has {len(y)}: they must agree"
-        raise ArgumentError("predicted", len(s), "has {} rows", rule)
+        must = f"true has {len(y)}: they must agree"
+        raise ArgumentError("predicted", len(s), problem="has {} rows", must=must)
     known = y >= 0
     if not known.any():
-        raise ArgumentError("true", -1, "is {} in each entry", remedy="give 1 or 0 in some")
+        raise ArgumentError("true", -1, problem="is {} in each entry", fix="give 1 or 0 in some")
     lacks = known & np.isnan(s)
     if lacks.any():
         row, k = map(int, np.unravel_index(lacks.argmax(), s.shape))
-        remedy = "give -1 as its truth to leave it out"
-        raise RowError("predicted", float("nan"), remedy=remedy, row=row, entry=names[k])
+        fix = "give -1 as its truth to leave it out"
+        raise RowError("predicted", float("nan"), fix=fix, row=row, entry=names[k])
     on = f"On is above {threshold:g}."
     by_class = {
         name: _scores(y[rows, k] == 1, s[rows, k], threshold, on)

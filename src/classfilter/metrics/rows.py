@@ -215,7 +215,7 @@ def reliability(
     ([0, 4], [nan, 0.75], 0.025)
     """
     if bins < 1:
-        raise ArgumentError("bins", bins, rule="it must be 1 or more")
+        raise ArgumentError("bins", bins, must="it must be 1 or more")
     y, p = labelled_probs(truth, probs, classes)
     confidence, correct = p.max(axis=1), p.argmax(axis=1) == y
     bin_of = np.clip(np.ceil(confidence * bins).astype(np.intp) - 1, 0, bins - 1)

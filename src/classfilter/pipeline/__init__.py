@@ -6,7 +6,7 @@ from .expected import Expected
 from .heads import corrected_row, of_head, weight_text
 from .pipeline import DEFAULT_SOURCE, MAX_SOURCES, Observation, Pipeline
 from .settings import differing, from_builtin, options, to_builtin
-from .smoothing import PipelineType, has_temperature, smooth, tempered
+from .smoothing import has_temperature, smooth, smoothed_by, tempered, under_rule
 from .toml import from_settings, load
 
 __all__ = [
@@ -17,7 +17,6 @@ __all__ = [
     "Expected",
     "Observation",
     "Pipeline",
-    "PipelineType",
     "beta_from_confusion",
     "corrected_row",
     "differing",
@@ -28,8 +27,10 @@ __all__ = [
     "of_head",
     "options",
     "smooth",
+    "smoothed_by",
     "tempered",
     "to_builtin",
+    "under_rule",
     "weight_text",
 ]
 

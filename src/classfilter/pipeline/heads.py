@@ -41,9 +41,9 @@ def channels_of_heads(channel: Any, heads: Heads, source: str) -> Any:
         if one is not None and (not isinstance(one, Channel) or len(one.prior) != size):
             problem = f"has {{}} classes, but the filter has {size}"
             count = len(one.prior) if isinstance(one, Channel) else one
-            rule = "" if heads.is_exclusive else "a label has two classes, off and on"
-            remedy = "give a Channel of so many"
-            raise ArgumentError("channel", count, problem, rule, remedy, entry=source)
+            must = "" if heads.is_exclusive else "a label has two classes, off and on"
+            fix = "give a Channel of so many"
+            raise ArgumentError("channel", count, problem=problem, must=must, fix=fix, entry=source)
     if not by_head:
         return channel
     return None if all(one is None for one in of_heads) else dict(by_head)
@@ -53,7 +53,9 @@ def _of_each(what: str, given: Mapping[Any, Any], heads: Heads, source: Any) -> 
     named = {str(name): value for name, value in given.items()}
     if set(named) != set(heads.names):
         problem = f"names {{}}, but the labels are {list(heads.names)}"
-        raise ArgumentError(what, list(named), problem, remedy="name each label once", entry=source)
+        raise ArgumentError(
+            what, list(named), problem=problem, fix="name each label once", entry=source
+        )
     return named
 
 
@@ -62,16 +64,17 @@ def of_head(given: Any, name: str) -> Any:
     return given[name] if isinstance(given, Mapping) else given
 
 
-def parts_of_head(parts: Mapping[str, Any], heads: Heads, h: int) -> dict[str, Any]:
-    """Return what there is of a head around its filter: weights, channels, policy and rule."""
-    name, beta, channel, rule = heads.names[h], parts["beta"], parts["channel"], parts["rule"]
+def parts_of_head(pipe: Any, h: int) -> dict[str, Any]:
+    """Return what a pipeline has of a head around its filter: weights, channels, policy, rule."""
+    heads, beta, rule = pipe.heads, pipe.beta, pipe.rule
+    name = heads.names[h]
     reported = rule is not None and not set(heads.columns[h]) <= set(rule.ignore)
     if isinstance(beta, dict):
         beta = {source: of_head(weight, name) for source, weight in beta.items()}
     return {
         "beta": beta,
-        "channel": {source: of_head(one, name) for source, one in channel.items()},
-        "policy": parts["policy"],
+        "channel": {source: of_head(one, name) for source, one in pipe.channel.items()},
+        "policy": pipe.policy,
         "rule": rule.head(heads, h) if reported else None,
     }
 

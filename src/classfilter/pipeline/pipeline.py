@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import copy
 import hashlib
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import FrozenInstanceError
+from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cached_property
 from os import PathLike, fspath
-from typing import Any, NamedTuple, NoReturn, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,8 +21,8 @@ from ..support.atomic import atomic_write
 from ..support.html import block, table
 from ..support.types import Array, Bools, Floats, Weights
 from ..support.validation import Factorized
-from .channel import Channel, Channels
-from .expected import Expected, all_expected
+from .channel import Channels
+from .expected import all_expected
 from .heads import (
     channels_of_heads,
     corrected_row,
@@ -42,7 +41,7 @@ def require_filter(filter: Any) -> Any:  # noqa: A002
     if isinstance(filter, (str, PathLike)):
         raise TypeError(f"filter is {str(filter)!r}; read the file first: classfilter.load(...)")
     if hasattr(filter, "observe_rows"):
-        raise TypeError("filter is a Pipeline; give its filter: pipeline.filter()")
+        raise TypeError("filter is a Pipeline; give its filter: pipeline.filter")
     if not hasattr(filter, "update"):
         raise TypeError(f"filter is {filter!r}; give a filter, or a pipeline as of load or tune")
     return filter
@@ -98,35 +97,32 @@ def checked_sources(
     return weights, {n: channels_of_heads(one, heads, n) for n, one in channels.items()}
 
 
-def checked_smoother(smoother: Any, pipe: Any) -> Any:
-    """Return what smooths in place of a pipeline, or None where that does it itself.
-
-    Where the smoother has no rule for events, it gets that of the pipeline.
-    """
-    if not hasattr(smoother, "observe_rows"):
-        remedy = "give a Pipeline, with the weights of its sources"
-        raise ArgumentError("smoother", smoother, rule=remedy)
-    smoother = smoother.smoother
+def checked_smoother(smoother: Any, pipe: Pipeline) -> Pipeline:
+    """Return what smooths in place of a pipeline, if it fits."""
+    if not isinstance(smoother, Pipeline):
+        fix = "give a Pipeline, with the weights of its sources"
+        raise ArgumentError("smoother", smoother, must=fix)
+    smoother = smoother.smoothing
     names = [list(map(str, one.classes)) for one in (smoother, pipe)]
     if names[0] != names[1]:
-        problem, rule = "has the classes {}", f"those of the pipeline are {names[1]}"
-        raise ArgumentError("smoother", names[0], problem, rule, "give the same, in this order")
+        problem, must = "has the classes {}", f"those of the pipeline are {names[1]}"
+        raise ArgumentError(
+            "smoother", names[0], problem=problem, must=must, fix="give the same, in this order"
+        )
     if smoother.heads != pipe.heads:
-        rule = f"the {pipe.heads.noun} of the pipeline {pipe.heads.relation}: give one that does"
-        raise ArgumentError("smoother", smoother, rule=rule)
+        must = f"the {pipe.heads.noun} of the pipeline {pipe.heads.relation}: give one that does"
+        raise ArgumentError("smoother", smoother, must=must)
     try:
-        check_smoother(smoother.filter())
+        check_smoother(smoother.filter)
     except TypeError as error:
         raise TypeError(f"smoother: {error}") from None
     if isinstance(pipe.beta, dict) and isinstance(smoother.beta, dict):
         missing = [source for source in pipe.beta if source not in smoother.beta]
         if missing:
             problem = "has no weight of source {}"
-            raise ArgumentError("smoother", missing[0], problem, remedy="add it to its beta")
-    if smoother.rule is None and pipe.rule is not None:
-        smoother = smoother.with_rule(pipe.rule)
-    same = settings_of_rows(smoother) == settings_of_rows(pipe) and smoother.rule == pipe.rule
-    return None if same else smoother
+            raise ArgumentError("smoother", missing[0], problem=problem, fix="add it to its beta")
+    alone: Pipeline = replace(smoother, policy=None, expected=None, tuning=None)
+    return alone
 
 
 MAX_SOURCES = 1000
@@ -142,12 +138,25 @@ class Observation(NamedTuple):
     probs: Any
 
 
+class FreshFilter:
+    """The filter of a pipeline: a new one each time, so that using it changes no pipeline."""
+
+    def __get__(self, pipe: Pipeline | None, owner: type | None = None) -> Any:
+        if pipe is None:  # so that the dataclass sees no default
+            raise AttributeError("filter")
+        return pipe._fresh.copy()
+
+    def __set__(self, pipe: Pipeline, given: Filter) -> None:
+        vars(pipe)["_fresh"] = given
+
+
 @names_keywords
+@dataclass(frozen=True, eq=False, repr=False)
 class Pipeline:
     """A filter with the weights and the channels of its sources; perhaps a policy and a rule.
 
-    It does not change. Everything that takes a filter takes a pipeline, and then needs neither
-    weights nor channels.
+    It does not change: `dataclasses.replace` makes another one. Everything that takes a filter
+    takes a pipeline, and then needs neither weights nor channels.
 
     Parameters
     ----------
@@ -161,14 +170,18 @@ class Pipeline:
         Chooses which source to call next; its settings are used, not its state.
     rule : EventRule, optional
         Turns filtered rows into events.
-    expected : mapping of str to Expected, optional
-        What each source did when tuned; `Tracker.health` compares with it. It changes no result.
     smoother : Pipeline, optional
         Smooths in place of the pipeline, with its own filter, weights, channels and rule for
-        events; a pipeline of the same classes. Where it has no rule, it has that of the pipeline.
+        events; a pipeline of the same classes. Without a rule, it uses that of the pipeline.
+    expected : mapping of str to Expected, optional
+        What each source did when tuned; `Tracker.health` compares with it. It changes no result.
+    tuning : TuningRecord, optional
+        How `tune` found the settings. It is not saved.
 
     Attributes
     ----------
+    filter : Filter
+        In its initial state, a new one at each access.
     beta : dict of str to float, or float
         As given.
     channel : dict of str to Channel or None
@@ -177,8 +190,12 @@ class Pipeline:
         In its initial state.
     rule : EventRule or None
         As given.
+    smoother : Pipeline or None
+        As given.
     expected : dict of str to Expected
         As given; empty where nothing was tuned.
+    tuning : TuningRecord or None
+        As given.
     heads : Heads
         What the columns of results are: classes that exclude each other, or several heads.
 
@@ -192,76 +209,68 @@ class Pipeline:
     array([1., 0.])
     """
 
-    beta: dict[str, float] | float
-    channel: dict[str, Channel | None]
-    policy: Policy | None
-    rule: EventRule | None
-    expected: dict[str, Expected]
-    heads: Heads
-    _smoother: Pipeline | None
-    _fresh: Any
-    _names: tuple[str, ...]
-    _dtype: np.dtype[Any]
-    _weights: dict[str, float]
-    _logarithms: dict[str, Any]
+    filter: FreshFilter = FreshFilter()
+    _: KW_ONLY
+    beta: Any = 1.0
+    channel: Any = None
+    policy: Policy | None = None
+    rule: EventRule | None = None
+    smoother: Pipeline | None = None
+    expected: Any = None
+    tuning: Any = None
+    heads: Heads = field(init=False)
+    _fresh: Any = field(init=False)
+    _names: tuple[str, ...] = field(init=False)
+    _dtype: np.dtype[Any] = field(init=False)
+    _weights: dict[str, Any] = field(init=False)
+    _logarithms: dict[str, Any] = field(init=False)
 
-    def __init__(
-        self,
-        filter: Filter,  # noqa: A002
-        *,
-        beta: Weights = 1.0,
-        channel: Channels | None = None,
-        policy: Policy | None = None,
-        rule: EventRule | None = None,
-        expected: Mapping[str, Expected] | None = None,
-        smoother: Pipeline | None = None,
-    ) -> None:
-        fresh = require_filter(filter).copy()
+    def __post_init__(self) -> None:
+        fresh = require_filter(self._fresh).copy()
         fresh.reset()
         heads = heads_of_filter(fresh)
-        weights, channels = checked_sources(beta, channel, heads)
-        policy = checked_policy(policy, weights)
-        check_rule(rule, heads)
-        known_of = all_expected(expected or {}, len(heads.shown))
-        self._set(_fresh=fresh, beta=weights, channel=channels, policy=policy)
-        self._set(rule=rule, expected=known_of, heads=heads, _smoother=None)
+        weights, channels = checked_sources(self.beta, self.channel, heads)
+        policy = checked_policy(self.policy, weights)
+        check_rule(self.rule, heads)
+        expected = all_expected(self.expected or {}, len(heads.shown))
         dtype = fresh.probs.dtype
-        of_sources = {n: c for n, c in channels.items() if c is not None}
-        logs = {n: logarithms_of(c, heads, dtype) for n, c in of_sources.items()}
-        each = weights.items() if isinstance(weights, dict) else ()
-        known = {name: weight_array(value, heads) for name, value in each}
-        self._set(_weights=known, _logarithms=logs, _names=heads.shown, _dtype=dtype)
-        if smoother is not None:
-            self._set(_smoother=checked_smoother(smoother, self))
-
-    def _set(self, **fields: Any) -> None:
-        vars(self).update(fields)
-
-    def __setattr__(self, name: str, value: Any) -> NoReturn:
-        kind = type(self).__name__
-        raise FrozenInstanceError(f"{name} of a {kind} cannot change; make a new one")
-
-    def __delattr__(self, name: str) -> NoReturn:
-        self.__setattr__(name, None)
+        by_source = weights.items() if isinstance(weights, dict) else ()
+        vars(self).update(
+            beta=weights,
+            channel=channels,
+            policy=policy,
+            expected=expected,
+            heads=heads,
+            _fresh=fresh,
+            _names=heads.shown,
+            _dtype=dtype,
+            _weights={name: weight_array(weight, heads) for name, weight in by_source},
+            _logarithms={
+                name: logarithms_of(channel, heads, dtype)
+                for name, channel in channels.items()
+                if channel is not None
+            },
+        )
+        if self.smoother is not None:
+            vars(self)["smoother"] = checked_smoother(self.smoother, self)
 
     @classmethod
     def of(cls, filter: Filter | Pipeline, *, smoothing: bool = False, **parts: Any) -> Pipeline:  # noqa: A002
         """Return a filter, or a pipeline, as a pipeline.
 
         Weights, channels and a policy are given as for `Pipeline`; None leaves what there is. A
-        smoother of the pipeline's own gets them too.
+        smoother of the pipeline's own gets them too. With `smoothing`, it is the one that smooths.
         """
         given = {name: part for name, part in parts.items() if part is not None}
         if not isinstance(filter, Pipeline):
             return Pipeline(filter, **given)
-        pipe = filter.smoother if smoothing else filter
+        pipe = filter.smoothing if smoothing else filter
         if not given:
             return pipe
-        own = pipe._smoother
-        if own is not None:
+        if pipe.smoother is not None:
             of_rows = {name: part for name, part in given.items() if name in ("beta", "channel")}
-            given = {"smoother": Pipeline.of(own, **of_rows)} | given
-        return Pipeline(pipe._fresh, **pipe._parts | given)
+            given = {"smoother": replace(pipe.smoother, **of_rows)} | given
+        return replace(pipe, **given)
 
     @property
     def classes(self) -> tuple[Any, ...]:
@@ -272,9 +281,9 @@ class Pipeline:
     def head(self, name: Any) -> Pipeline:
         """Return the pipeline of one head; that of a label has the classes not robin and robin."""
         h = self.heads.place(name)
-        smoother = None if self._smoother is None else self._smoother.head(name)
+        smoother = None if self.smoother is None else self.smoother.head(name)
         f = with_classes(self._fresh.filters[h], self.heads.classes_of(h))
-        return Pipeline(f, **parts_of_head(self._parts, self.heads, h) | {"smoother": smoother})
+        return Pipeline(f, **parts_of_head(self, h), smoother=smoother)
 
     @property
     def sources(self) -> list[str]:
@@ -283,51 +292,22 @@ class Pipeline:
 
     @cached_property
     def reference(self) -> str:
-        """The source to trust most: without a channel, and of the largest weight; "" if none."""
+        """The source to trust most; "" if none.
+
+        It is the one that `tune` judged others by, or the one without a channel and of the largest
+        weight.
+        """
+        if self.tuning is not None:
+            reference: str = self.tuning.reference
+            return reference
         return most_trusted(self.channel, self._weights if isinstance(self.beta, dict) else {})
 
-    @property
-    def smoother(self) -> Pipeline:
-        """What smooths, with its own rule for events; itself, where nothing else was given."""
-        return self if self._smoother is None else self._smoother
-
-    def filter(self) -> Any:
-        """Return a fresh filter."""
-        return self._fresh.copy()
-
-    def with_rule(self, rule: EventRule | None, smoothed: EventRule | None = None) -> Self:
-        """Return the same pipeline with another rule for events, or with none.
-
-        `smoothed` is the rule of smoothed rows, that of the `smoother`; by default the same.
-        """
-        check_rule(rule, self.heads)
-        own = None
-        if self._smoother is not None or smoothed not in (None, rule):
-            parts = self.smoother._parts | {"rule": smoothed or rule, "smoother": None}
-            own = Pipeline(self.smoother._fresh, **parts)
-        return self._replaced(own, rule=rule)
-
-    def _replaced(self, smoother: Pipeline | None, **fields: Any) -> Self:
-        """Return the same with another smoother and other fields; its settings follow."""
-        new = copy.copy(self)
-        for name in ("settings", "digest"):
-            vars(new).pop(name, None)
-        new._set(**fields, _smoother=None)
-        if smoother is not None:
-            new._set(_smoother=checked_smoother(smoother, new))
-        return new
-
-    @property
-    def _parts(self) -> dict[str, Any]:
-        """What there is around the filter."""
-        return {
-            "beta": self.beta,
-            "channel": self.channel,
-            "policy": self.policy,
-            "rule": self.rule,
-            "expected": self.expected,
-            "smoother": self._smoother,
-        }
+    @cached_property
+    def smoothing(self) -> Pipeline:
+        """What smooths: the `smoother`, with the rule of the pipeline if it has none; or itself."""
+        if self.smoother is None:
+            return self
+        return self.smoother if self.smoother.rule else replace(self.smoother, rule=self.rule)
 
     def weight(self, source: Any) -> tuple[str, float]:
         """Return the name of a source as text, and its weight."""
@@ -336,8 +316,8 @@ class Pipeline:
         if weight is not None:
             return name, weight
         if isinstance(self.beta, dict):
-            problem, rule = "is {}, which has no weight", f"beta names {list(self.beta)}"
-            raise RowError("source", name, problem, rule, "add it there")
+            problem, must = "is {}, which has no weight", f"beta names {list(self.beta)}"
+            raise RowError("source", name, problem=problem, must=must, fix="add it there")
         if len(self._weights) < MAX_SOURCES:
             self._weights[name] = self.beta
         return name, self.beta
@@ -438,10 +418,10 @@ class Pipeline:
             settings["policy"] = {"kind": saved_kind(self.policy), **given}
         if self.rule is not None:
             settings["events"] = self.rule.settings
-        if self._smoother is not None:
-            rule = self._smoother.rule
+        if self.smoother is not None:
+            rule = self.smoothing.rule
             settings["smoother"] = {
-                **{k: x for k, x in settings_of_rows(self._smoother).items() if k not in LAYOUT},
+                **{k: x for k, x in settings_of_rows(self.smoother).items() if k not in LAYOUT},
                 **({} if rule is None else {"events": rule.settings}),
             }
         return settings
@@ -470,14 +450,14 @@ class Pipeline:
 
         `lag` is how many later rows each row uses; by default all.
         """
-        smoother = self.smoother
-        f = check_smoother(smoother.filter())
+        smoother = self.smoothing
+        f = check_smoother(smoother.filter)
         return smoother._each_stream(
             rows, lambda probs, beta, dt: smooth_one(f, probs, beta, dt, lag)
         )
 
     def _run(self, probs: Floats, beta: Floats, dt: Floats) -> Array:
-        results: Array = self.filter().run(probs, beta=beta, dt=dt)
+        results: Array = self.filter.run(probs, beta=beta, dt=dt)
         return results
 
     def _each_stream(self, rows: Rows, work: Callable[..., Array]) -> Array:
@@ -498,11 +478,36 @@ class Pipeline:
 
         return events(rows, self, smooth=smooth, lag=lag)
 
-    def calibrated(self, rows: Any) -> Any:
-        """Return a `Tuned` with temperatures that labels give; see `Tuned.calibrated`."""
-        from ..tuning import Tuned
+    def calibrated(self, rows: Any) -> Pipeline:
+        """Return the same with calibrated probabilities: two temperatures, found by labels.
 
-        return Tuned(self._fresh, reference=self.reference, **self._parts).calibrated(rows)
+        One is that of filtered rows, one that of smoothed rows. Each has the least log-loss on the
+        labelled rows: a few minutes of several streams suffice. The classes of all rows stay the
+        same, and so do weights, channels and the rule for events. `tuning.calibration` has both
+        temperatures, and how uncertain they are; `tuning.explain()` says so.
+
+        Parameters
+        ----------
+        rows : Rows, or several, or a mapping to them, or a dataframe
+            With labels, not those that the classifiers were trained on. The reference is thinned to
+            the rate that was tuned for. Of several labels at once, all have the same temperatures.
+
+        Returns
+        -------
+        Pipeline
+            A warning says where a temperature is uncertain.
+
+        Examples
+        --------
+        >>> import classfilter as cf
+        >>> days = [cf.simulate("plain", hours=2.0, seed=i).rows() for i in range(4)]
+        >>> pipe = cf.tune(days, "sticky", "strong").calibrated(days[:2])
+        >>> 0.5 < pipe.filter.temperature < 1.5
+        True
+        """
+        from ..tuning import calibrated
+
+        return calibrated(self, rows)
 
     def save(self, path: str | PathLike[str], policy: Policy | None = None) -> None:
         """Write filter, weights, channels, policy, rule and smoother as a TOML file; see `load`.
@@ -510,7 +515,7 @@ class Pipeline:
         Numbers are restored to the bit. The file appears complete or not at all.
         """
         pipe = Pipeline.of(self, policy=policy)
-        for configured in (pipe._fresh, pipe.smoother._fresh, pipe.policy):
+        for configured in (pipe._fresh, pipe.smoothing._fresh, pipe.policy):
             if configured is not None and "_kind" not in vars(type(configured)):
                 kind = type(configured).__name__
                 raise TypeError(f"a {kind} cannot be saved; save a filter or policy of classfilter")
@@ -523,9 +528,11 @@ class Pipeline:
         channel = f", channel of {corrected}" if corrected else ""
         policy = "" if self.policy is None else f", policy={self.policy!r}"
         rule = "" if self.rule is None else f", rule={self.rule!r}"
-        own = "" if self._smoother is None else f", smoother={self._smoother._fresh!r}"
-        parts = f"beta={self.beta}{channel}{policy}{rule}{own}"
-        return f"{type(self).__name__}({self._fresh!r}, {parts})"
+        own = "" if self.smoother is None else f", smoother={self.smoother._fresh!r}"
+        return f"Pipeline({self._fresh!r}, beta={self.beta}{channel}{policy}{rule}{own})"
+
+    def __str__(self) -> str:
+        return repr(self) if self.tuning is None else self.tuning.summary(self)
 
     def _repr_html_(self) -> str:
         weights = self.beta if isinstance(self.beta, dict) else {"all": self.beta}
@@ -533,6 +540,5 @@ class Pipeline:
             [name, weight_text(weight), "yes" if self.channel.get(name) is not None else "no"]
             for name, weight in weights.items()
         ]
-        return block(
-            getattr(self, "explanation", str(self)), table(["source", "weight", "channel"], rows)
-        )
+        text = str(self) if self.tuning is None else self.tuning.explain()
+        return block(text, table(["source", "weight", "channel"], rows))

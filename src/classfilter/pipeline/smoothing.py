@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..events import EventRule
 from ..filters import Filter, check_smoother, smooth_one, with_options
 from ..inputs import for_filter, in_order, predictions, results_like
 from ..support.validation import Factorized
 from .pipeline import Pipeline
+from .settings import settings_of_rows
 
 
 def smooth(
@@ -32,15 +35,15 @@ def smooth(
 
     Parameters
     ----------
-    filter : DirichletFilter, StickyFilter or Tuned
-        Its settings, and its state before the first row; it does not change. Of a `Tuned` with one
-        source, the weight and the channel are used too; with several, call its own `smooth`: the
-        rows have the source of each.
+    filter : DirichletFilter, StickyFilter or Pipeline
+        Its settings, and its state before the first row; it does not change. Of a `Pipeline` with
+        one source, the weight and the channel are used too; with several, call its own `smooth`:
+        the rows have the source of each.
     probs : array_like, shape (T, K), dataframe, list of mappings, or classes, shape (T,)
         One observation per row, as in `run`; a row of NaN only lets time pass.
     beta, dt : float or array_like, shape (T,)
         As in `run`: ``dt[t]`` is the time from row t - 1 to row t. By default `beta` is 1, or the
-        weight of the `Tuned`.
+        weight of the `Pipeline`.
     lag : int, optional
         Fixed-lag smoothing: row t depends on the rows up to ``t + lag``, as in live use with that
         delay. 0 is exactly `run`. By default all rows. The cost grows with the lag.
@@ -65,7 +68,7 @@ def smooth(
     """
     pipe = Pipeline.of(filter, smoothing=True)
     weight: ArrayLike = 1.0
-    f = check_smoother(pipe.filter())
+    f = check_smoother(pipe.filter)
     if isinstance(filter, Pipeline):
         rows, weight = _observed_rows(pipe, probs)
     else:
@@ -93,24 +96,32 @@ def _observed_rows(pipe: Pipeline, probs: Any) -> tuple[ArrayLike, ArrayLike]:
     return pipe.heads.for_filter(rows), weights
 
 
-PipelineType = TypeVar("PipelineType", bound=Pipeline)
-
-
 def has_temperature(filter_: Any) -> bool:
     """Return whether a filter has a temperature; of several heads, each one's filter."""
     return all(hasattr(one, "temperature") for one in getattr(filter_, "filters", (filter_,)))
 
 
-def tempered(pipe: PipelineType, filtered: float | None, smoothed: float | None) -> PipelineType:
+def tempered(pipe: Pipeline, filtered: float | None, smoothed: float | None) -> Pipeline:
     """Return a pipeline whose filtered and smoothed rows have these temperatures.
 
     None leaves what there is. The classes of all rows stay the same, and so do the states.
     """
-    smoother = pipe.smoother
+    smoother = pipe.smoother or pipe
     if smoothed is not None:
-        parts = smoother._parts | {"smoother": None}
-        smoother = Pipeline(with_options(smoother._fresh, temperature=smoothed), **parts)
-    fields = {}
+        slow = with_options(smoother.filter, temperature=smoothed)
+        smoother = Pipeline(slow, beta=smoother.beta, channel=smoother.channel, rule=smoother.rule)
     if filtered is not None:
-        fields["_fresh"] = with_options(pipe._fresh, temperature=filtered)
-    return pipe._replaced(smoother, **fields)
+        pipe = replace(pipe, filter=with_options(pipe.filter, temperature=filtered))
+    return smoothed_by(pipe, smoother)
+
+
+def smoothed_by(pipe: Pipeline, smoother: Pipeline) -> Pipeline:
+    """Return a pipeline with a smoother, or without where it does the same as the pipeline."""
+    alone, rule = replace(pipe, smoother=None), smoother.rule or pipe.rule
+    same = settings_of_rows(smoother) == settings_of_rows(alone) and rule == pipe.rule
+    return alone if same else replace(pipe, smoother=smoother)
+
+
+def under_rule(pipe: Pipeline, rule: EventRule | None) -> Pipeline:
+    """Return a pipeline with one rule, or none, for filtered and smoothed rows."""
+    return smoothed_by(replace(pipe, rule=rule), replace(pipe.smoothing, rule=None))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from reprlib import repr as short
@@ -82,7 +83,7 @@ def load(path: str | PathLike[str]) -> Pipeline:
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     pipe.save(f"{folder}/walk.toml")
     ...     walk = load(f"{folder}/walk.toml")
-    >>> walk.filter(), walk.beta
+    >>> walk.filter, walk.beta
     (DirichletFilter(['walk', 'sit'], gamma=0.95, estimate='mode'), {'weak': 0.1})
     """
     path = Path(path)
@@ -121,7 +122,7 @@ def from_settings(content: dict[str, Any]) -> Pipeline:
     pipe = _pipe_of(content)
     if "smoother" not in content:
         return pipe
-    return Pipeline(pipe.filter(), **pipe._parts | {"smoother": _smoother(content, pipe)})
+    return replace(pipe, smoother=_smoother(content, pipe))
 
 
 def _pipe_of(content: dict[str, Any], title: str = "") -> Pipeline:

@@ -33,6 +33,11 @@ LINES: tuple[dict[str, Any], ...] = (
 )
 DARK = ("#0072B2", "#009E73", "#D55E00")
 """Colours on which white hatching is seen; on the others it is black."""
+LEGEND: dict[str, Any] = {
+    "loc": "lower left", "bbox_to_anchor": (0.0, 1.01), "frameon": False, "borderaxespad": 0.0,
+    "handlelength": 2.4,
+}  # fmt: skip
+"""A legend above the data."""
 LEGEND_KEY = 54
 """The width of a legend's key and the space around it, in points."""
 LEGEND_LINE = 0.22
@@ -66,16 +71,7 @@ def legend_above(axes: Axes, handles: Sequence[Any], names: Sequence[str]) -> in
     columns = min(len(names), 6)
     while columns > 1 and _width(widths, columns) > points:
         columns -= 1
-    axes.legend(
-        handles,
-        names,
-        loc="lower left",
-        bbox_to_anchor=(0.0, 1.01),
-        ncols=columns,
-        frameon=False,
-        borderaxespad=0.0,
-        handlelength=2.4,
-    )
+    axes.legend(handles, names, ncols=columns, **LEGEND)
     return -(-len(names) // max(columns, 1))
 
 
@@ -149,8 +145,8 @@ def zone_of_times(time: ArrayLike, zone: Zone) -> tzinfo | None:
     elif isinstance(zone, tzinfo):
         return zone
     if zone is not None:
-        rule = 'it must be a time zone such as "Europe/Berlin"'
-        raise ArgumentError("zone", zone, rule=rule)
+        must = 'it must be a time zone such as "Europe/Berlin"'
+        raise ArgumentError("zone", zone, must=must)
     column = np.asarray(time)
     if column.dtype.kind in "iuf" or not column.size:
         return None

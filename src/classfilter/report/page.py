@@ -20,7 +20,7 @@ from ..pipeline import Pipeline
 from ..support.atomic import atomic_write
 from ..support.html import Markup, lines_of, markup, table
 from ..support.types import Array, Ints
-from ..tuning import Progress, Tuned, count_changes, find_reference, last_predictions, thin, tune
+from ..tuning import Progress, count_changes, find_reference, last_predictions, thin, tune
 from .headline import Figures, figures, headline
 from .page_data import (
     ALL_ROWS,
@@ -97,7 +97,7 @@ def calibration_section(
     recs: Sequence[Rows], tuned: Pipeline, reference: str, labelled: bool
 ) -> str:
     """Show how often what was called probable was right, by labels or by the reference."""
-    smooths = labelled and playable(tuned.smoother) is tuned.smoother
+    smooths = labelled and playable(tuned.smoothing) is tuned.smoothing
     smoothed = [tuned.smooth(rec) for rec in recs] if smooths else None
     filtered = [tuned.run(rec) for rec in recs]
     found = calibration(recs, filtered, reference, labelled, smoothed)
@@ -298,7 +298,7 @@ def report(
         named = {name: tuned.beta for rec in everything for name in rec.sources}
         tuned = Pipeline.of(tuned, beta=named)
     # As they will be: the reference at the rate at which it will be called.
-    assumptions = tuned.assumptions if isinstance(tuned, Tuned) else None
+    assumptions = None if tuned.tuning is None else tuned.tuning.assumptions
     every = None if assumptions is None else round(assumptions.every)
     recs = thin(everything, best, every).recordings
     streams = [(name, rec) for (name, _), rec in zip(streams, recs, strict=True) if len(rec)]
@@ -343,15 +343,15 @@ def _check_heads(recs: Sequence[Rows], tuned: Pipeline | None) -> None:
     exclusive = heads.is_exclusive
     if not exclusive and len(heads.labels) < len(heads.names):
         problem = "has the heads {}, of which some have several classes"
-        remedy = "write a report on each head: report(rows.head(name), path)"
-        raise ArgumentError("rows", list(heads.names), problem, remedy=remedy)
+        fix = "write a report on each head: report(rows.head(name), path)"
+        raise ArgumentError("rows", list(heads.names), problem=problem, fix=fix)
     if tuned is not None and recs and tuned.heads.is_exclusive != exclusive:
-        rule = "the recordings have several labels at once, which need a MultiLabelFilter"
-        remedy = "read them without it, or give settings of a MultiLabelFilter"
+        must = "the recordings have several labels at once, which need a MultiLabelFilter"
+        fix = "read them without it, or give settings of a MultiLabelFilter"
         if exclusive:
-            rule = "the recordings have one class at a time, but the filter several labels at once"
-            remedy = 'read them with scores="independent"'
-        raise ArgumentError("tuned", type(tuned.filter()).__name__, rule=rule, remedy=remedy)
+            must = "the recordings have one class at a time, but the filter several labels at once"
+            fix = 'read them with scores="independent"'
+        raise ArgumentError("tuned", type(tuned.filter).__name__, must=must, fix=fix)
 
 
 def _by_name(recordings: Any) -> NamedRecordings:
@@ -381,7 +381,7 @@ def _summary(
     lines = [f"{count(streams)}, with {len(classes)} {words_of_heads(tuned.heads)}."]
     if not exclusive:
         lines.append("Below, each label of a stream can be played with by itself.")
-    assumptions = tuned.assumptions if isinstance(tuned, Tuned) else None
+    assumptions = None if tuned.tuning is None else tuned.tuning.assumptions
     if assumptions is not None and assumptions.thinned:
         every = f"one step in {assumptions.every:.3g}"
         lines[0] += f" {tuned.reference!r} is taken at {every}, as it will be called."
@@ -392,9 +392,9 @@ def _summary(
         rest = rest if exclusive else "The tables of labels"
         lines.append(f"{rest}: from the first {count(measured)}.")
     pipes = [tuned] if exclusive else [tuned.head(label) for label in tuned.heads.names]
-    others = [c for c in pipes if type(c.filter()) is not type(playable(c).filter())]
+    others = [c for c in pipes if type(c.filter) is not type(playable(c).filter)]
     if others:
-        name = type(others[0].filter()).__name__
+        name = type(others[0].filter).__name__
         lines.append(
             f"The sliders have no {name}, which was chosen; they start from another filter."
         )

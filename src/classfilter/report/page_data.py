@@ -6,6 +6,7 @@ import base64
 import json
 import zlib
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -43,20 +44,20 @@ def playable(tuned: Pipeline) -> Pipeline:
 
     A simple rule without a smoother, as from a file, gives its place to a Dirichlet filter.
     """
-    for candidate in (tuned, tuned.smoother):
-        if type(candidate.filter()) in (DirichletFilter, StickyFilter):
+    for candidate in (tuned, tuned.smoothing):
+        if type(candidate.filter) in (DirichletFilter, StickyFilter):
             return candidate
-    return Pipeline(DirichletFilter(tuned.classes, estimate="mean"), **tuned._parts)
+    return replace(tuned, filter=DirichletFilter(tuned.classes, estimate="mean"))
 
 
 def page_data(streams: NamedRecordings, tuned: Pipeline) -> dict[str, Any]:
     """Return what the page's script reads; the sources of the streams are among the pipeline's."""
     played = _played(tuned)
-    filter_ = played.filter()
+    filter_ = played.filter
     first = streams[0][1]
     columns = played.heads.order_in(first.classes)
     place_of = np.argsort(columns)
-    sources = list(played.beta)  # type: ignore[arg-type]
+    sources = list(played.beta)
     return {
         "classes": [first.classes[k] for k in columns],
         "sources": sources,
@@ -103,15 +104,8 @@ def label_page_data(streams: NamedRecordings, tuned: Pipeline) -> dict[str, Any]
 def _played(tuned: Pipeline) -> Pipeline:
     """Return the settings that the sliders start from: a playable filter, and the rest as tuned."""
     chosen = playable(tuned)
-    return Pipeline(
-        chosen.filter(),
-        beta=chosen.beta,
-        channel=chosen.channel,
-        policy=tuned.policy,
-        rule=tuned.rule,  # that of the smoother may be for smoothed rows
-        expected=tuned.expected,
-        smoother=None if tuned.smoother is tuned else tuned.smoother,
-    )
+    # The rule of the smoother may be for smoothed rows.
+    return replace(tuned, filter=chosen.filter, beta=chosen.beta, channel=chosen.channel)
 
 
 def _time_kind(recs: Sequence[Rows]) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from ..inputs import Heads, Rows
 from ..pipeline import Pipeline, weight_text
 from ..support.html import Markup, lines_of, markup, table
 from ..support.types import Array
-from ..tuning import Candidate, Tuned, count_changes, last_predictions, thin
+from ..tuning import Candidate, count_changes, last_predictions, thin
 from .headline import hours
 from .page_data import NamedRecordings, playable
 
@@ -85,7 +86,7 @@ def _changes_and_shares(rec: Rows, tuned: Pipeline, labelled: bool) -> list[str]
 def sources_section(streams: NamedRecordings, tuned: Pipeline) -> str:
     """Say how each source does: as usual or, with figures, when it was stuck, silent or off."""
     names, recs = [name for name, _ in streams], [rec for _, rec in streams]
-    health, by_itself = episodes(Pipeline.of(tuned, expected={}), recs)
+    health, by_itself = episodes(replace(tuned, expected={}), recs)
     against: list[Any] = []
     if tuned.expected:
         health, against = episodes(tuned, recs)
@@ -227,22 +228,23 @@ def choice_section(tuned: Pipeline) -> str:
         [name, weight_text(weight), "yes" if tuned.channel.get(name) is not None else "no"]
         for name, weight in named.items()
     ]
-    why = tuned.explanation if isinstance(tuned, Tuned) else str(tuned)
+    record = tuned.tuning
+    why = str(tuned) if record is None else record.explain()
     parts: list[Any] = [why, table(["source", "weight", "channel"], weights)]
-    if not isinstance(tuned, Tuned):
+    if record is None:
         return section("The settings", *parts)
-    if tuned.assumptions is not None:
-        every, thinned, agreement, correlation = tuned.assumptions
+    if record.assumptions is not None:
+        every, thinned, agreement, correlation = record.assumptions
         parts.append(
             f"It rests on these: {tuned.reference!r} is called at one step in {every:.3g}"
             f"{' (the recordings were thinned to that)' * thinned}; its successive predictions "
             f"agree beyond chance by {agreement:.2f} (Cohen's kappa); the correlation of its "
             f"errors from one call to the next, as far as it shows, is {correlation:.2f}."
         )
-    if tuned.rivals:
-        rows = [[rival.name, f"{rival.gain:+.3f} ± {rival.error:.3f}"] for rival in tuned.rivals]
+    if record.rivals:
+        rows = [[rival.name, f"{rival.gain:+.3f} ± {rival.error:.3f}"] for rival in record.rivals]
         parts.append(table(["against", "gain of the choice, ± standard error"], rows))
-    if tuned.table:
+    if record.table:
         tried = [
             [
                 _family(trial.candidate),
@@ -251,10 +253,10 @@ def choice_section(tuned: Pipeline) -> str:
                 ", ".join(name for name, _ in trial.candidate.channel),
                 f"{trial.score:.3f} ± {trial.error:.3f}",
             ]
-            for trial in tuned.table[:MAX_TRIALS]
+            for trial in record.table[:MAX_TRIALS]
         ]
-        header = ["filter", "half-life", "weights", "channels", f"score ({tuned.criterion})"]
-        parts.append(f"The best {len(tried)} of {len(tuned.table)} candidates that were tried:")
+        header = ["filter", "half-life", "weights", "channels", f"score ({record.criterion})"]
+        parts.append(f"The best {len(tried)} of {len(record.table)} candidates that were tried:")
         parts.append(table(header, tried))
     return section("What tune chose, and why", *parts)
 
@@ -267,8 +269,6 @@ def _family(candidate: Candidate) -> str:
 def comparison_section(comparison: Any) -> str:
     """Show the table of `compare`, or why there is none."""
     text = "Each filter was tuned on one half of the streams, without labels, and run on the other."
-    if isinstance(comparison, str):
-        return section("All filters compared", text, comparison)
-    # The page has one word for it.
-    html = comparison._repr_html_().replace("switches per hour", "changes an hour")
-    return section("All filters compared", text, Markup(html))
+    if not isinstance(comparison, str):
+        comparison = Markup(comparison._repr_html_())
+    return section("Methods compared", text, comparison)

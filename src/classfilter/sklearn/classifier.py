@@ -66,7 +66,7 @@ def rows_of(
         cells = _one_per_row("groups", groups, n).tolist()
         for row, cell in enumerate(cells):
             if cell is None or cell != cell:
-                raise RowError("groups", cell, remedy="name the stream of each row", row=row)
+                raise RowError("groups", cell, fix="name the stream of each row", row=row)
         streams = factorize(cells)
     time: Floats = np.arange(n, dtype=np.float64)
     kind = TimeKind()
@@ -117,7 +117,7 @@ def rule_of(given: Any, chosen: Filter | Pipeline, empty: Rows, lag: int | None)
         rule = Pipeline.of(chosen, smoothing=lag != 0).rule
     elif not isinstance(given, RULES):
         problem = "it must be an EventRule or a ThresholdRule"
-        raise ArgumentError("event_rule", given, rule=problem)
+        raise ArgumentError("event_rule", given, must=problem)
     if rule is not None:
         rule.compiled(empty.heads, np.float64)  # names wrong classes
     return rule
@@ -177,10 +177,10 @@ class Target:
         else:
             probs = np.asarray(outputs, np.float64)
             if probs.ndim != 2 or probs.shape[1] != len(heads.shown):
-                rule = f"it must be (T, {len(heads.shown)}), or a list of {H} arrays"
-                remedy = "wrap it in sklearn.multioutput.MultiOutputClassifier"
+                must = f"it must be (T, {len(heads.shown)}), or a list of {H} arrays"
+                fix = "wrap it in sklearn.multioutput.MultiOutputClassifier"
                 what = "predict_proba of estimator"
-                raise ArgumentError(what, probs.shape, "has shape {}", rule, remedy)
+                raise ArgumentError(what, probs.shape, problem="has shape {}", must=must, fix=fix)
             return probs
         stack = np.zeros((len(outputs[0]), H, heads.width))
         for h, (output, classes) in enumerate(zip(outputs, known, strict=True)):
@@ -214,13 +214,13 @@ def several_outputs(y: Any) -> tuple[Target, Array] | None:
         return None
     kind = type_of_target(matrix)
     if kind not in ("multilabel-indicator", "multiclass-multioutput"):
-        remedy = "give one column per label, 1 where it is true and 0 where not, or one of classes"
-        raise ArgumentError("y", matrix.shape, "has shape {}, but is no indicator", remedy=remedy)
+        fix = "give one column per label, 1 where it is true and 0 where not, or one of classes"
+        raise ArgumentError("y", matrix.shape, problem="has shape {}, but is no indicator", fix=fix)
     if kind == "multilabel-indicator":
         if not np.isin(matrix, (0, 1)).all():
-            values, rule = np.unique(matrix).tolist(), "an indicator has 0 and 1"
-            remedy = "give one column per label, 1 where it is true and 0 where not"
-            raise ArgumentError("y", values, "has the values {}", rule, remedy)
+            values, must = np.unique(matrix).tolist(), "an indicator has 0 and 1"
+            fix = "give one column per label, 1 where it is true and 0 where not"
+            raise ArgumentError("y", values, problem="has the values {}", must=must, fix=fix)
         matrix = matrix.astype(np.intp)
     names = class_names(named_classes(y) or matrix.shape[1])
     layout: dict[Any, list[Any] | None] = {}
@@ -446,8 +446,8 @@ class FilteredClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
         heads = empty.heads
         if Pipeline.of(chosen).heads.noun != heads.noun:
             problem = f"y has {heads.noun} that {heads.relation}"
-            remedy = "several labels at once need MultiLabelFilter(labels, filter)"
-            raise ArgumentError("filter", chosen, rule=problem, remedy=remedy)
+            fix = "several labels at once need MultiLabelFilter(labels, filter)"
+            raise ArgumentError("filter", chosen, must=problem, fix=fix)
         run_filter(chosen, empty, self.lag)  # so that a filter that does not fit is an error here
         rule = rule_of(self.event_rule, chosen, empty, self.lag)
         self.estimator_, self.filter_, self.event_rule_ = fitted, chosen, rule
@@ -510,8 +510,10 @@ class FilteredClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
         check_is_fitted(self)
         rule = self.event_rule_
         if rule is None:
-            remedy = 'give a rule, EventRule(change_cost="30s"), and fit again'
-            raise ArgumentError("event_rule", None, "is {}, and the filter has none", remedy=remedy)
+            fix = 'give a rule, EventRule(change_cost="30s"), and fit again'
+            raise ArgumentError(
+                "event_rule", None, problem="is {}, and the filter has none", fix=fix
+            )
         return decided_as_they_are(rule, self._filtered(X, groups, times, params))
 
     def _filtered(self, X: Any, groups: Any, times: Any, params: dict[str, Any]) -> Rows:
@@ -616,8 +618,8 @@ class FilteredClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
         tuned = self.half_life is None and (self.filter is None or isinstance(self.filter, str))
         if self.event_duration is not None and (self.event_rule is not None or not tuned):
             other = "filter is not tuned" if not tuned else "event_rule is given"
-            problem, remedy = f"is {{}}, but {other}", "give event_rule, or tune the filter"
-            raise ArgumentError("event_duration", self.event_duration, problem, remedy=remedy)
+            problem, fix = f"is {{}}, but {other}", "give event_rule, or tune the filter"
+            raise ArgumentError("event_duration", self.event_duration, problem=problem, fix=fix)
         if callable(self.filter) or (self.filter is None and self.half_life is not None):
             options = {} if self.half_life is None else {"half_life": self.half_life}
             make: Any = DirichletFilter if self.filter is None else self.filter

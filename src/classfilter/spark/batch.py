@@ -73,7 +73,7 @@ def filter_frame(
 
 def checked_lag_of(form: FrameFormat, lag: int | None) -> int | None:
     """Return a lag if the filter can smooth, or raise."""
-    check_smoother(form.settings.filter())
+    check_smoother(form.settings.filter)
     return check_lag(lag)
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..errors import RowError
+from ..errors import Advice, RowError
 from ..inputs import (
     Rows,
     TimeScale,
@@ -60,13 +60,13 @@ def _look_at_times(rows: Rows, form: FrameFormat) -> None:
     scale = TimeScale(form.table.unit)
     scale.see(rows.time, numbers=rows.time_kind.is_number)
     finding = scale.finding()
-    if finding is not None and finding.remedy not in _WARNED:
-        _WARNED.add(finding.remedy)
+    if finding is not None and finding.fix not in _WARNED:
+        _WARNED.add(finding.fix)
         scale.warn()
 
 
-_WARNED: set[str] = set()
-"""The remedies that this worker has named."""
+_WARNED: set[Advice] = set()
+"""What this worker has said to do."""
 
 
 def _set_apart(table: pa.Table, form: FrameFormat, first: int, errors: list[str | None]) -> None:

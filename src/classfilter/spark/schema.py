@@ -131,8 +131,8 @@ def filtered_frame_format(
     layout = table.layout(df.columns)
     if not layout.classes:
         problem = "has a column prediction only, which does not say what all classes are"
-        remedy = "give a filter before the rule, or columns p_<class>"
-        raise ArgumentError("the table", df.columns, problem, remedy=remedy)
+        fix = "give a filter before the rule, or columns p_<class>"
+        raise ArgumentError("the table", df.columns, problem=problem, fix=fix)
     form = FrameFormat(table, layout, None, invalid)
     _check_types(df, form)
     # Filtered rows at the same time stay in the order in which they were filtered.
@@ -162,7 +162,7 @@ def _check_types(df: DataFrame, form: FrameFormat) -> None:
 def result_schema(df: DataFrame, form: FrameFormat, status: bool) -> Any:
     """Return the columns of a DataFrame with those of the results."""
     types = import_optional("pyspark.sql.types", extra="spark")
-    single = form.settings.filter().probs.dtype == np.float32
+    single = form.settings.filter.probs.dtype == np.float32
     number = types.FloatType() if single else types.DoubleType()
     text = types.StringType()
     results, count = result_columns(df.columns, form.heads), len(form.classes)

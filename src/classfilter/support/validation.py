@@ -66,7 +66,7 @@ def text_names(classes: Classes, least: int = 2) -> tuple[str, ...]:
 def check_weight(argument: str, value: Any, source: str | None = None) -> float:
     """Return a weight as a float; `source` is its key, where the argument is a mapping."""
     if not is_number(value) or not 0 <= value <= 1:
-        raise ArgumentError(argument, value, rule="it must be a number in [0, 1]", entry=source)
+        raise ArgumentError(argument, value, must="it must be a number in [0, 1]", entry=source)
     return float(value)
 
 
@@ -82,11 +82,11 @@ def is_missing(cell: Any) -> bool:
 
 def check_dtype(dtype: DTypeLike) -> np.dtype[Any]:
     """Return a dtype if it is float64 or float32."""
-    rule = "it must be float64 or float32"
+    must = "it must be float64 or float32"
     try:
         checked = np.dtype(dtype)
     except (TypeError, ValueError, SyntaxError):  # it parses text with commas as code
-        raise ArgumentError("dtype", dtype, rule=rule) from None
+        raise ArgumentError("dtype", dtype, must=must) from None
     if checked not in (np.dtype(np.float64), np.dtype(np.float32)):
-        raise ArgumentError("dtype", checked, f"is {checked}", rule)
+        raise ArgumentError("dtype", checked, problem=f"is {checked}", must=must)
     return checked

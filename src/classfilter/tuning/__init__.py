@@ -10,7 +10,7 @@ from .explanation import Assumptions
 from .folds import as_list, count_predictions, find_reference, step_of, two_folds
 from .label_tuning import LabelTuning
 from .objective import Progress, Trial
-from .result import Tuned
+from .record import TuningRecord, calibrated, noted, record_of, untempered
 from .search import MAX_DIRICHLET_ROWS, best_half_life
 from .streams_needed import Rival
 from .suggestion import Suggestion
@@ -38,23 +38,26 @@ __all__ = [
     "Suggestion",
     "Temperature",
     "Trial",
-    "Tuned",
+    "TuningRecord",
     "as_list",
     "best_half_life",
+    "calibrated",
     "choose",
     "count_changes",
     "count_predictions",
     "filter_in_words",
     "find_reference",
     "last_predictions",
+    "noted",
     "prepare",
+    "record_of",
     "step_of",
     "summarise",
     "thin",
     "tune",
     "two_folds",
+    "untempered",
 ]
 
-public(Tuned)
 public(Assumptions, Calibration, Candidate, Effect, Rival, Temperature, Trial, module=__name__)
-public(CostByLabels, EventEffect, Suggestion, module=__name__)
+public(CostByLabels, EventEffect, Suggestion, TuningRecord, module=__name__)

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..errors import ArgumentError
 from ..inputs import Rows
-from ..pipeline import Pipeline, PipelineType, has_temperature, tempered
+from ..pipeline import Pipeline, has_temperature, tempered
 from ..support.types import Floats
 from .folds import as_list
 from .rows import cut_streams
@@ -42,8 +42,8 @@ class Calibration(NamedTuple):
 
 
 def calibrate(
-    pipe: PipelineType, recordings: Any, every: int | None = None
-) -> tuple[PipelineType, Calibration, str]:
+    pipe: Pipeline, recordings: Any, every: int | None = None
+) -> tuple[Pipeline, Calibration, str]:
     """Return a pipeline with the temperatures that labels give, these, and what they are in words.
 
     With `every`, recordings are thinned to that rate of the reference; see `tune`.
@@ -51,19 +51,19 @@ def calibrate(
     recs = _labelled(recordings)
     if every is not None:
         recs = thin(recs, pipe.reference, every).recordings
-    for name, one in (("filter", pipe), ("smoother", pipe.smoother)):
-        if not has_temperature(one._fresh):
-            kind = type(one._fresh).__name__
-            rule = "its probabilities have no temperature"
-            remedy = 'choose a filter that has one: tune(..., filter="sticky")'
-            raise ArgumentError(name, kind, rule=rule, remedy=remedy)
+    for name, one in (("filter", pipe), ("smoother", pipe.smoothing)):
+        if not has_temperature(one.filter):
+            kind = type(one.filter).__name__
+            must = "its probabilities have no temperature"
+            fix = 'choose a filter that has one: tune(..., filter="sticky")'
+            raise ArgumentError(name, kind, must=must, fix=fix)
     plain = tempered(pipe, 1.0, 1.0)
     known = [np.asarray(rec.label) >= 0 for rec in recs]
     rows = sum(int(one.sum()) for one in known)
     if rows < MIN_ROWS:
         problem = f"has {rows} labelled rows"
-        rule = f"a temperature needs {MIN_ROWS} or more, of several streams"
-        raise ArgumentError("recordings", len(recs), problem, rule, "label more")
+        must = f"a temperature needs {MIN_ROWS} or more, of several streams"
+        raise ArgumentError("recordings", len(recs), problem=problem, must=must, fix="label more")
     stream = np.repeat(np.arange(len(recs)), [int(one.sum()) for one in known])
     parts = stream if len(recs) >= MIN_STREAMS else cut_streams(stream)
     found = []
@@ -82,8 +82,8 @@ def _labelled(recordings: Any) -> list[Rows]:
     several = as_list(recordings)
     labelled = [r for r in several if r.label is not None and (r.label >= 0).any()]
     if not labelled:
-        remedy = "label a few minutes of several streams: rows(..., label=...)"
-        raise ArgumentError("rows", len(several), "have no labelled row", remedy=remedy)
+        fix = "label a few minutes of several streams: rows(..., label=...)"
+        raise ArgumentError("rows", len(several), problem="have no labelled row", fix=fix)
     return labelled
 
 
@@ -105,13 +105,13 @@ def _warn(name: str, found: Temperature) -> None:
             f"no temperature of {name} rows is {side}: {found.value:.2g} is the limit. Label "
             "streams in which the class is sometimes wrong, and check that labels and classes "
             "belong together.",
-            stacklevel=4,
+            stacklevel=5,
         )
     elif not found.error <= UNCERTAIN * found.value:
         warnings.warn(
             f"the temperature of {name} rows is uncertain: {found.value:.2f} ± {found.error:.2f}. "
             "Label more streams.",
-            stacklevel=4,
+            stacklevel=5,
         )
 
 

@@ -84,7 +84,9 @@ def require_seconds(argument: str, value: object, in_seconds: bool, step: float)
     no_unit = argument != "max_changes_per_hour" and (plain or is_number(value))
     if not in_seconds and not no_unit:
         problem = f"is {{}}, but times {step:.3g} apart do not look like seconds"
-        raise ArgumentError(argument, value, problem, remedy="give times as dates or in seconds")
+        raise ArgumentError(
+            argument, value, problem=problem, fix="give times as dates or in seconds"
+        )
 
 
 def last_predictions(rec: Rows) -> Ints:
@@ -161,7 +163,7 @@ def mean_outputs(rows: JoinedRows, model: EstimatedModel) -> Floats:
     K = len(rows.classes)
     means = np.empty((len(rows.sources), K, K))
     for i, name in enumerate(rows.sources):
-        channel = model.channel.get((name, "em"))
+        channel = model.channel.get((name, "best"))
         if channel is not None:
             means[i] = channel.matrix
         else:
@@ -203,7 +205,7 @@ def delays(
     outputs = means[source, truth].reshape(-1, len(rows.classes))
     codes = Factorized(source.ravel(), list(rows.sources))
     stack, weights = pipe.observe_rows(codes, outputs, np.zeros(len(outputs), bool))
-    filtered = pipe.filter().run(pipe.heads.for_filter(stack), beta=weights, dt=dt.ravel())
+    filtered = pipe.filter.run(pipe.heads.for_filter(stack), beta=weights, dt=dt.ravel())
     follows = filtered.argmax(axis=1).reshape(at.shape)[:, length:] == after
     steps = follows.argmax(axis=1)
     since = np.cumsum(dt[:, length + 1 :], axis=1)

@@ -48,11 +48,13 @@ class EventDurations(NamedTuple):
         by_class = {str(name): _positive(value, str(name)) for name, value in given.items()}
         for name in by_class:
             if name not in classes:
-                raise ArgumentError(NAME, name, "names {}", f"the classes are {list(classes)}")
+                raise ArgumentError(
+                    NAME, name, problem="names {}", must=f"the classes are {list(classes)}"
+                )
         for name in classes:
             if name not in by_class:
-                remedy = "name every class, or give one duration for all"
-                raise ArgumentError(NAME, name, "has no duration of {}", remedy=remedy)
+                fix = "name every class, or give one duration for all"
+                raise ArgumentError(NAME, name, problem="has no duration of {}", fix=fix)
         return cls(given, {name: by_class[name] for name in classes})
 
     @property
@@ -107,5 +109,5 @@ def match_costs(
 def _positive(value: Any, entry: str | None = None) -> float:
     span = duration(NAME, value, entry)
     if not 0 < span < math.inf:
-        raise ArgumentError(NAME, value, rule="it must be positive and finite", entry=entry)
+        raise ArgumentError(NAME, value, must="it must be positive and finite", entry=entry)
     return span

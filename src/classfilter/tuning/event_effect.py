@@ -42,8 +42,8 @@ class CostByLabels(NamedTuple):
 class EventEffect(NamedTuple):
     """What the rule for events does on the recordings that it was chosen on.
 
-    *Live* is of filtered rows, by `Tuned.rule`; *offline* of smoothed rows, by the rule of
-    `Tuned.smoother`.
+    *Live* is of filtered rows, by `Pipeline.rule`; *offline* of smoothed rows, by the
+    rule of `Pipeline.smoother`.
 
     Attributes
     ----------

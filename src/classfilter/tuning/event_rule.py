@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
 from ..events import EventRule
 from ..inputs import Rows
+from ..pipeline import Pipeline, smoothed_by, under_rule
 from .effect import GAP, looks_like_seconds
 from .event_cost import DecidedRows, EventCounts
 from .event_duration import EventDurations, MatchedCosts, match_costs
@@ -18,7 +20,7 @@ from .event_effect import CostByLabels, EventEffect, confirmation_delay
 from .event_labels import choose_by_labels, costs_to_try, tally_events, true_events
 from .explanation import after, in_words, rate_in_words, rate_unit
 from .folds import step_of
-from .result import Tuned
+from .record import noted, record_of
 from .suggestion import Suggestion, suggest
 
 
@@ -141,7 +143,7 @@ class EventRows(NamedTuple):
     in_seconds: bool
 
     @classmethod
-    def of(cls, tuned: Tuned, recordings: Sequence[Rows]) -> EventRows:
+    def of(cls, tuned: Pipeline, recordings: Sequence[Rows]) -> EventRows:
         """Filter and smooth recordings."""
         known = [rec for rec in recordings if rec.observed().any()]
         live = [DecidedRows(rec.time, tuned.run(rec)) for rec in known]
@@ -160,16 +162,16 @@ class EventRows(NamedTuple):
 
 
 def with_event_rule(
-    tuned: Tuned,
+    tuned: Pipeline,
     recordings: Sequence[Rows],
     durations: EventDurations | None,
     by_labels: bool = False,
-) -> Tuned:
+) -> Pipeline:
     """Return a pipeline with rules for events, chosen by durations, by labels, or suggested.
 
     Parameters
     ----------
-    tuned : Tuned
+    tuned : Pipeline
         Filters and smooths.
     recordings : sequence of Rows
         At the rate at which the reference will be called.
@@ -181,15 +183,15 @@ def with_event_rule(
     suggested = durations is None and not by_labels
     if suggested and not tuned.heads.is_exclusive:
         return tuned
-    if suggested and tuned._calls is None:  # nothing says how many events to expect
-        return tuned.with_rule(EventRule())
+    if suggested and record_of(tuned).expected_calls is None:  # how many events to expect
+        return under_rule(tuned, EventRule())
     rows = EventRows.of(tuned, recordings)
     if durations is not None:
         return _by_durations(tuned, rows, durations)
     return _by_suggestion(tuned, rows) if suggested else _by_labels(tuned, rows)
 
 
-def _by_durations(tuned: Tuned, rows: EventRows, durations: EventDurations) -> Tuned:
+def _by_durations(tuned: Pipeline, rows: EventRows, durations: EventDurations) -> Pipeline:
     durations.require_seconds(rows.in_seconds, rows.step)
     live, offline = _counts(tuned, rows, rows.rule(durations.longest), durations.shares)
     costs = match_costs(live, offline, durations)
@@ -209,7 +211,7 @@ def _by_durations(tuned: Tuned, rows: EventRows, durations: EventDurations) -> T
     return _with_rule(tuned, *rules, effect, explain_events(effect, costs, durations))
 
 
-def _by_labels(tuned: Tuned, rows: EventRows) -> Tuned:
+def _by_labels(tuned: Pipeline, rows: EventRows) -> Pipeline:
     labels = [rec.label for rec in rows.recordings]
     known = [i for i, label in enumerate(labels) if label is not None and (label >= 0).any()]
     truth = [np.asarray(labels[i]) for i in known]
@@ -230,19 +232,20 @@ def _by_labels(tuned: Tuned, rows: EventRows) -> Tuned:
     return _with_rule(tuned, *rules, effect, explain_events(effect, costs))
 
 
-def _by_suggestion(tuned: Tuned, rows: EventRows) -> Tuned:
-    assert tuned._calls is not None
+def _by_suggestion(tuned: Pipeline, rows: EventRows) -> Pipeline:
+    calls = record_of(tuned).expected_calls
+    assert calls is not None
     live, offline = _counts(tuned, rows, rows.rule(usual=0.0))
-    suggestion = suggest(tuned._calls, live, offline)
+    suggestion = suggest(calls, live, offline)
     costs = MatchedCosts(suggestion.live_cost, suggestion.applied_offline_cost)
     effect = _effect("suggestion", rows, tuned, live, offline, costs)
     rules = live.rule(costs.live), offline.rule(costs.offline)
     result = _with_rule(tuned, *rules, effect, explain_suggestion(suggestion, effect))
-    return result.having(suggestion=suggestion)
+    return noted(result, suggestion=suggestion)
 
 
 def _counts(
-    tuned: Tuned, rows: EventRows, rule: EventRule, shares: dict[str, float] | None = None
+    tuned: Pipeline, rows: EventRows, rule: EventRule, shares: dict[str, float] | None = None
 ) -> tuple[EventCounts, EventCounts]:
     """Return the numbers of events, live and offline."""
     how = tuned.heads, rule, shares
@@ -252,7 +255,7 @@ def _counts(
 def _effect(
     chosen_by: str,
     rows: EventRows,
-    tuned: Tuned,
+    tuned: Pipeline,
     live: EventCounts,
     offline: EventCounts,
     costs: MatchedCosts,
@@ -278,13 +281,14 @@ def _effect(
 
 
 def _with_rule(
-    tuned: Tuned, live: EventRule, offline: EventRule, effect: EventEffect, lines: list[str]
-) -> Tuned:
+    tuned: Pipeline, live: EventRule, offline: EventRule, effect: EventEffect, lines: list[str]
+) -> Pipeline:
     """Return the pipeline with its rules, and lines before the last one of its explanation."""
-    before = tuned.explanation.splitlines()
-    at = len(before) if tuned.criterion == "nothing" else len(before) - 1
+    before = record_of(tuned).text.splitlines()
+    at = len(before) if record_of(tuned).criterion == "nothing" else len(before) - 1
     if live.max_gap is not None:
         gap = in_words(live.max_gap, effect.in_seconds)
         lines = [*lines, f"Where no row comes for {gap}, events end."]
     text = "\n".join([*before[:at], *lines, *before[at:]])
-    return tuned.with_rule(live, offline).having(event_effect=effect, explanation=text)
+    smoother = replace(tuned.smoothing, rule=offline)
+    return smoothed_by(replace(noted(tuned, event_effect=effect, text=text), rule=live), smoother)

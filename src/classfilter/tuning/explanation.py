@@ -100,7 +100,7 @@ def weights_in_words(candidate: Candidate) -> str:
 
 def temperatures_in_words(pipe: Pipeline) -> str:
     """Return the temperatures of filtered and smoothed rows; nothing where they are 1."""
-    values = (getattr(one._fresh, "temperature", 1.0) for one in (pipe, pipe.smoother))
+    values = (getattr(one.filter, "temperature", 1.0) for one in (pipe, pipe.smoothing))
     parts = [
         f"{value:.3g} of {name} rows"
         for name, value in zip(("filtered", "smoothed"), values, strict=True)
@@ -198,7 +198,7 @@ def explain(
     candidate : Candidate
         The choice.
     criterion : str
-        See `Tuned.criterion`.
+        See `TuningRecord.criterion`.
     score : tuple of float
         Of the choice, with its standard error.
     rivals : list of Rival

@@ -29,17 +29,19 @@ def find_reference(
         name for rec in recordings for name in rec.source_names[rec.observed()].tolist()
     )
     if not counts:
-        raise ArgumentError("rows", 0, "have no predictions", remedy="there is nothing to tune on")
+        raise ArgumentError(
+            "rows", 0, problem="have no predictions", fix="there is nothing to tune on"
+        )
     if reference is None:
         rarest = sorted(counts, key=lambda name: counts[name])
         if len(rarest) > 1 and 2 * counts[rarest[0]] > counts[rarest[1]]:
             pair = f"{rarest[0]!r} and {rarest[1]!r}"
             problem = f"is not given, and {pair} have about as many predictions"
-            raise ArgumentError("reference", None, problem, remedy="name the best source")
+            raise ArgumentError("reference", None, problem=problem, fix="name the best source")
         return str(rarest[0])
     if reference not in counts:
         known = ", ".join(sorted(counts))
-        raise ArgumentError(argument, reference, rule=f"the sources with predictions are {known}")
+        raise ArgumentError(argument, reference, must=f"the sources with predictions are {known}")
     return reference
 
 

@@ -27,7 +27,7 @@ from .explanation import after, changes_in_words, name_of, weights_in_words
 from .folds import MIN_PREDICTIONS, count_predictions, without_silent
 from .model import MIN_AGREEMENT
 from .objective import Progress
-from .result import Tuned
+from .record import TuningRecord, record_of, untempered
 from .thinning import thin
 
 MIN_STRETCHES = 15
@@ -35,14 +35,14 @@ MIN_STRETCHES = 15
 own were worse below about 7, and better above."""
 OFF_AND_ON = Heads.exclusive(["off", "on"])
 
-TuneLanes = Callable[[list[Rows]], Tuned]
+TuneLanes = Callable[[list[Rows]], Pipeline]
 """Tunes on recordings of two classes."""
 
 
 class LabelChoice(NamedTuple):
     """The settings of a label, and why they are the pooled ones; empty where they are its own."""
 
-    tuned: Tuned
+    tuned: Pipeline
     why_pooled: str
 
 
@@ -81,7 +81,7 @@ class LabelTuning:
         self.sources = tuple(dict.fromkeys([reference, *seen]))
 
     @cached_property
-    def pooled(self) -> Tuned:
+    def pooled(self) -> Pipeline:
         """The settings of all labels together."""
         labels = [self.labels[h] for h in self.heads.labels]
         lanes = [off_and_on(lane) for label in labels for lane in self.lanes(label)]
@@ -109,25 +109,34 @@ class LabelTuning:
                 return LabelChoice(tuned, "")
         return LabelChoice(self.pooled, why)
 
-    def join(self, choices: Mapping[str, LabelChoice], **more: Any) -> Tuned:
+    def join(
+        self, choices: Mapping[str, LabelChoice], text: str = "", effect: Effect | None = None
+    ) -> Pipeline:
         """Return the settings of all labels as one pipeline."""
         of_labels = {label: choice.tuned for label, choice in choices.items()}
         smoother = None
-        if any(tuned.smoother is not tuned for tuned in of_labels.values()):
-            slow = {label: tuned.smoother for label, tuned in of_labels.items()}
+        if any(tuned.smoother is not None for tuned in of_labels.values()):
+            slow = {label: tuned.smoothing for label, tuned in of_labels.items()}
             smoother = Pipeline(**self._parts(slow))
-        criteria = [tuned.criterion for tuned in of_labels.values()]
-        criterion = next((name for name in criteria if name != "nothing"), "nothing")
-        known: Any = {"reference": self.reference, "criterion": criterion, "by_label": of_labels}
-        return Tuned(**self._parts(of_labels), smoother=smoother, **known, **more)
+        criteria = [record_of(tuned).criterion for tuned in of_labels.values()]
+        record = TuningRecord(
+            self.reference,
+            text,
+            criterion=next((name for name in criteria if name != "nothing"), "nothing"),
+            effect=effect,
+            by_label=of_labels,
+        )
+        return Pipeline(**self._parts(of_labels), smoother=smoother, tuning=record)
 
-    def pipe(self) -> Tuned:
+    def pipe(self) -> Pipeline:
         """Return the pipeline of all labels; what it does is not measured."""
         pipe = self.join({label: self.choose(label) for label in self.labels})
         self._warn(4)
         return pipe
 
-    def result(self, max_changes: float | None = None, progress: Progress | None = None) -> Tuned:
+    def result(
+        self, max_changes: float | None = None, progress: Progress | None = None
+    ) -> Pipeline:
         """Return the pipeline of all labels with its explanation, and pass on all warnings."""
         choices, effects = {}, {}
         for done, label in enumerate(self.labels):
@@ -137,7 +146,7 @@ class LabelTuning:
                 progress((done + 1) / len(self.labels))
         effect = _together(list(effects.values()))
         text = self._explain(choices, effects, effect)
-        tuned = self.join(choices, explanation=text, effect=effect)
+        tuned = self.join(choices, text, effect)
         self._warn(5)
         often = [
             repr(label)
@@ -154,12 +163,12 @@ class LabelTuning:
             )
         return tuned
 
-    def _tune(self, lanes: list[Rows]) -> tuple[Tuned, list[str]]:
+    def _tune(self, lanes: list[Rows]) -> tuple[Pipeline, list[str]]:
         """Return what is tuned on some lanes, and the warnings that there were."""
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             # On simulated labels, smoothed rows are honest as they are.
-            tuned = self._tune_lanes(lanes).untempered()
+            tuned = untempered(self._tune_lanes(lanes))
         return tuned, [str(warning.message) for warning in caught]
 
     def _note(self, texts: Sequence[str], name: str) -> None:
@@ -202,7 +211,7 @@ class LabelTuning:
 
         Those with the same settings share a filter.
         """
-        of_pipe = {id(pipe): pipe.filter() for pipe in of_labels.values()}
+        of_pipe = {id(pipe): pipe.filter for pipe in of_labels.values()}
         fresh = {key: with_classes(f, len(f.classes)) for key, f in of_pipe.items()}
         filters = {label: fresh[id(pipe)] for label, pipe in of_labels.items()}
         parts: dict[str, Any] = {"filter": MultiLabelFilter(self.heads.layout, filters)}
@@ -232,15 +241,15 @@ class LabelTuning:
 
     def _effect(self, label: str, choice: LabelChoice) -> Effect:
         """Return what the settings of a label do."""
-        if not choice.why_pooled and choice.tuned.effect is not None:
-            return choice.tuned.effect
+        known = record_of(choice.tuned).effect
+        if not choice.why_pooled and known is not None:
+            return known
         thinned = thin(self.lanes(label), self.reference, self._every).recordings
         lanes = [lane for lane in thinned if lane.observed().any()]
         if self._is_label(label):
             lanes = [off_and_on(lane) for lane in lanes]
         raw = [last_predictions(lane) for lane in lanes]
         effect, _ = measure_changes(choice.tuned, lanes, raw)
-        known = choice.tuned.effect
         if known is None:
             return effect
         late, rows = known.delay, known.delay_rows
@@ -263,19 +272,20 @@ class LabelTuning:
         if any(choice.why_pooled for choice in choices.values()):
             lines.append(f"Pooled settings, tuned on all labels: {self._describe(self.pooled)}")
         count = count_predictions(self.recordings, self.reference)
-        by_truth = any(choice.tuned.criterion == LABELS for choice in choices.values())
+        by_truth = any(record_of(choice.tuned).criterion == LABELS for choice in choices.values())
         chosen = f"Chosen on {streams} stream{'s' * (streams > 1)} with {count} predictions of "
         chosen += f"{self.reference!r}, {'by' if by_truth else 'without'} the truth."
         seconds = "are read as" if whole.in_seconds else "do not look like"
         return "\n".join([*lines, f"{chosen} Times {seconds} seconds."])
 
-    def _describe(self, tuned: Tuned) -> str:
-        if tuned.candidate is None:
+    def _describe(self, tuned: Pipeline) -> str:
+        candidate, effect = record_of(tuned).candidate, record_of(tuned).effect
+        if candidate is None:
             return "safe settings."
-        seconds = tuned.effect is None or tuned.effect.in_seconds
-        name = name_of(tuned.candidate, self.reference, seconds).rstrip(",")
-        weights = f"; weights: {weights_in_words(tuned.candidate)}"
-        simple = tuned.candidate.family in RULES
+        seconds = effect is None or effect.in_seconds
+        name = name_of(candidate, self.reference, seconds).rstrip(",")
+        weights = f"; weights: {weights_in_words(candidate)}"
+        simple = candidate.family in RULES
         return f"{name[0].lower()}{name[1:]}{weights * (not simple)}."
 
 
@@ -289,11 +299,12 @@ def _stretches(on: Bools) -> int:
     return int((np.diff(on.astype(int), prepend=0) == 1).sum())
 
 
-def _unsure(tuned: Tuned, reference: str) -> str:
+def _unsure(tuned: Pipeline, reference: str) -> str:
     """Say why settings of its own would not help a label; nothing where they do."""
-    if tuned.assumptions is None:
+    assumptions = record_of(tuned).assumptions
+    if assumptions is None:
         return "its predictions are too few to judge"
-    if len(tuned.beta) > 1 and tuned.assumptions.agreement < MIN_AGREEMENT:
+    if len(tuned.sources) > 1 and assumptions.agreement < MIN_AGREEMENT:
         return f"successive predictions of {reference!r} hardly agree"
     return ""
 

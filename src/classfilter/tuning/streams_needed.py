@@ -23,7 +23,7 @@ class Rival(NamedTuple):
     name : str
         The rival.
     gain : float
-        By how much the choice scores higher; see `Tuned.criterion`.
+        By how much the choice scores higher; see `TuningRecord.criterion`.
     error : float
         Standard error of the gain, over streams; of a single stream, over its parts.
     streams_needed : float

@@ -26,8 +26,8 @@ on ltafdb a larger one loses up to 1.5 points."""
 class Suggestion(NamedTuple):
     """A rule for events that follows from the recordings alone; `event_duration` settles it.
 
-    *Live* is of filtered rows, by `Tuned.rule`; *offline* of smoothed rows, by the rule of
-    `Tuned.smoother`.
+    *Live* is of filtered rows, by `Pipeline.rule`; *offline* of smoothed rows, by the
+    rule of `Pipeline.smoother`.
 
     Attributes
     ----------

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..filters import StickyFilter
+from ..pipeline import Pipeline
 from .candidates import WINDOW, Candidate
 from .criterion import LABELS
 from .effect import Effect
@@ -34,25 +35,26 @@ _RIVALS: dict[str, Callable[[Rival], bool]] = {
 }
 
 
-def summarise(tuned: Any, name: str | None = None) -> str:
-    """Return the table of a `Tuned` pipeline; `name` is that of the file of the recordings."""
-    effect, events = tuned.effect, tuned.event_effect
-    rows = [("Filter", filter_in_words(tuned))]
-    if tuned.criterion == LABELS:
+def summarise(pipe: Pipeline, record: Any, name: str | None = None) -> str:
+    """Return the table of a tuned pipeline; `name` is that of the file of the recordings."""
+    effect, events = record.effect, record.event_effect
+    rows = [("Filter", filter_in_words(pipe, record))]
+    if record.why_safe:
+        rows.append(("Safe rule", record.why_safe))
+    if record.criterion == LABELS:
         rows.append(("Chosen", "using the labels"))
-    if tuned.candidate is not None and len(tuned.beta) > 1:
-        rows.append(("Weights", weights_in_words(tuned.candidate)))
-    if tuned.assumptions is not None and tuned.assumptions.thinned:
-        rows.append(
-            ("Reference", f"{tuned.reference}, at one step in {tuned.assumptions.every:.3g}")
-        )
+    if record.candidate is not None and len(record.candidate.beta) > 1:
+        rows.append(("Weights", weights_in_words(record.candidate)))
+    if record.assumptions is not None and record.assumptions.thinned:
+        every = f"{record.assumptions.every:.3g}"
+        rows.append(("Reference", f"{record.reference}, at one step in {every}"))
     if effect is not None and effect.time:
         rows.append(("Switches", _switches(effect)))
     if events is not None:
         rows += _events(events)
     if effect is not None:
         for title, holds in _RIVALS.items():
-            names = [rival.name for rival in tuned.rivals if holds(rival)]
+            names = [rival.name for rival in record.rivals if holds(rival)]
             rows += [(title, "; ".join(names))] * bool(names)
             if names and title == "Better than":
                 rows.append(("", "each by more than 2 standard errors"))
@@ -64,27 +66,29 @@ def summarise(tuned: Any, name: str | None = None) -> str:
     return "\n".join(lines)
 
 
-def filter_in_words(tuned: Any) -> str:
+def filter_in_words(pipe: Pipeline, record: Any) -> str:
     """Return the kind of filter, and how long a class lasts by it or how long it remembers."""
-    if tuned.by_label:
-        kinds = [_kind(one.candidate, tuned) for one in tuned.by_label.values() if one.candidate]
-        each = f"one for each of {len(tuned.by_label)} labels"
+    reference, candidate = record.reference, record.candidate
+    if record.by_label:
+        records = [one.tuning for one in record.by_label.values() if one.tuning is not None]
+        kinds = [_kind(one.candidate, reference) for one in records if one.candidate]
+        each = f"one for each of {len(record.by_label)} labels"
         return f"{', '.join(dict.fromkeys(kinds))}; {each}"
-    f = tuned.filter()
-    if tuned.candidate is None:
+    f = pipe.filter
+    if candidate is None:
         return repr(f)
-    in_seconds = tuned.effect is not None and tuned.effect.in_seconds
-    words = _kind(tuned.candidate, tuned)
+    in_seconds = record.effect is not None and record.effect.in_seconds
+    words = _kind(candidate, reference)
     if isinstance(f, StickyFilter):
         low, high = (in_words(time, in_seconds, 2) for time in (f._dwell.min(), f._dwell.max()))
         span = high if low == high else f"{low.removesuffix(high.lstrip('0123456789.'))} to {high}"
         return f"{words}, dwell {span}"
-    half_life = tuned.candidate.half_life
+    half_life = candidate.half_life
     return words if half_life is None else f"{words}, half-life {in_words(half_life, in_seconds)}"
 
 
-def _kind(candidate: Candidate, tuned: Any) -> str:
-    return _KINDS[candidate.family].format(reference=tuned.reference)
+def _kind(candidate: Candidate, reference: str) -> str:
+    return _KINDS[candidate.family].format(reference=reference)
 
 
 def _recordings(effect: Effect, name: str | None) -> str:

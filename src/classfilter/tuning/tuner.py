@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any, Literal, NamedTuple
 
@@ -21,11 +22,11 @@ import numpy as np
 from ..engine import expected
 from ..errors import names_keywords
 from ..inputs import Rows, at_reliability
-from ..pipeline import Channel
+from ..pipeline import Channel, Pipeline
 from ..policy import Policy
 from ..support.types import Duration
 from .candidates import Candidate, Runner, rule
-from .criterion import by_labels, by_target, future_target, later_target, target_after_next
+from .criterion import by_labels, by_rows, by_target, future_target, later_target
 from .effect import Effect, Effects, require_seconds
 from .event_duration import EventDurations
 from .event_rule import with_event_rule
@@ -44,7 +45,7 @@ from .memory import estimate_memory
 from .model import MIN_AGREEMENT, EstimatedModel, agreement, estimate_model, mean_shares, tempered
 from .objective import Objective, Progress
 from .passes import Passes
-from .result import Tuned
+from .record import TuningRecord, noted
 from .rows import LABEL_RELIABILITY, JoinedRows, concatenate
 from .search import Found, Limits, search_one, search_several, within
 from .streams_needed import Rival
@@ -59,37 +60,31 @@ def tuned_as(
     reference: str,
     criterion: str,
     label_sources: Sequence[str] = (),
-    **more: Any,
-) -> Tuned:
+    smoother: Pipeline | None = None,
+    **facts: Any,
+) -> Pipeline:
     """Return the pipeline of a candidate, with what is known of it."""
     channels: dict[str, Channel | None] = dict.fromkeys(dict(candidate.beta))
     channels |= candidate.channels(model)
-    channels |= {name: for_labels(channels.get(name), len(classes)) for name in label_sources}
-    return Tuned(
+    plain = [name for name in label_sources if channels[name] is None]
+    channels |= {name: for_labels(len(classes)) for name in plain}
+    return Pipeline(
         candidate.filter(model, classes),
         beta=dict(candidate.beta),
         channel=channels,
-        reference=reference,
-        candidate=candidate,
-        criterion=criterion,
-        **more,
+        smoother=smoother,
+        tuning=TuningRecord(reference, candidate=candidate, criterion=criterion, **facts),
     )
 
 
-def for_labels(channel: Channel | None, classes: int) -> Channel:
-    """Return the channel that makes of a label what another makes of its probabilities.
-
-    So what runs is what was tuned, wherever it runs. A label is a one-hot row, of which a channel
-    takes a column of its matrix; the prior undoes that it normalises the rows.
-    """
-    probs = at_reliability(np.eye(classes), np.ones(classes, bool), LABEL_RELIABILITY)
-    if channel is None:
-        return Channel(probs)
-    likelihoods = Channel(channel.matrix).apply(probs).T
-    return Channel(likelihoods, channel.prior * likelihoods.sum(axis=1))
+def for_labels(classes: int) -> Channel:
+    """Return the channel that makes of a label probabilities of `LABEL_RELIABILITY`."""
+    return Channel(at_reliability(np.eye(classes), np.ones(classes, bool), LABEL_RELIABILITY))
 
 
-def untuned(recordings: Sequence[Rows], reference: str, every: int | None, limited: bool) -> Tuned:
+def untuned(
+    recordings: Sequence[Rows], reference: str, every: int | None, limited: bool
+) -> Pipeline:
     """Return the last prediction of the reference, or of the only source, with a warning.
 
     What smooths is nearly that, too: it has no memory of the only source, and among several that
@@ -119,8 +114,7 @@ def untuned(recordings: Sequence[Rows], reference: str, every: int | None, limit
         memory = step_of([rec.take(rec.of_source(reference)) for rec in called])
     classes = recordings[0].classes
     smoother = tuned_as(model, classes, Candidate("stay", alone, memory), reference, "nothing")
-    known: Any = {"explanation": why, "smoother": smoother}
-    return tuned_as(model, classes, held, reference, "nothing", **known)
+    return tuned_as(model, classes, held, reference, "nothing", smoother=smoother, text=why)
 
 
 Kind = Literal["auto", "dirichlet", "sticky"]
@@ -146,7 +140,7 @@ def tune(
     max_delay: float | str | timedelta | None = None,
     event_duration: Duration | Mapping[str, Duration] | None = None,
     progress: Progress | None = None,
-) -> Tuned:
+) -> Pipeline:
     """Choose a filter, the sources' weights and their channels, without labels.
 
     Parameters
@@ -192,18 +186,18 @@ def tune(
 
     Returns
     -------
-    Tuned
-        With fewer than 40 predictions of the reference, whatever `filter` is: its last
-        prediction, unfiltered, and a warning.
+    Pipeline
+        Its `tuning` says how it was found. With fewer than 40 predictions of the reference,
+        whatever `filter` is: its last prediction, unfiltered, and a warning.
 
     Examples
     --------
     >>> from classfilter import metrics, simulate
     >>> day = simulate("capture24", hours=8.0)
-    >>> tuned = tune(day.rows(), reference="strong")
-    >>> tuned.reference, tuned.criterion
+    >>> pipe = tune(day.rows(), reference="strong")
+    >>> pipe.reference, pipe.tuning.criterion
     ('strong', 'future predictions')
-    >>> round(metrics.accuracy(day.truth, tuned.run(day.rows())), 2) > 0.8
+    >>> round(metrics.accuracy(day.truth, pipe.run(day.rows())), 2) > 0.8
     True
     """
     several = as_list(rows)
@@ -229,7 +223,7 @@ def tune(
     how = rate, channel, labels, max_changes_per_hour, max_delay
     if not several[0].heads.is_exclusive:
 
-        def tune_lanes(lanes: list[Rows]) -> Tuned:
+        def tune_lanes(lanes: list[Rows]) -> Pipeline:
             return _tune_classes(lanes, filter, best, *how)
 
         by_label = LabelTuning(several, best, tune_lanes, every=rate, labels=labels)
@@ -249,7 +243,7 @@ def _tune_classes(
     max_changes_per_hour: float | None,
     max_delay: float | str | timedelta | None,
     progress: Progress | None = None,
-) -> Tuned:
+) -> Pipeline:
     """Return the pipeline of classes that exclude each other, without a rule for events."""
     limits = Limits.of(max_changes_per_hour, max_delay)
     prepared = prepare(several, best, every=rate, labels=labels)
@@ -295,7 +289,7 @@ def _tune_classes(
             "its rows out.",
             stacklevel=4,
         )
-    return result.expecting(usual)
+    return replace(result, expected=usual)
 
 
 class Prepared(NamedTuple):
@@ -351,16 +345,15 @@ def prepare(
     if counted.sum() < min_predictions or rows.of_reference.sum() < 2:
         return None
     if several:
-        model = estimate_model(rows, passes)
+        model = estimate_model(rows)
     else:
         shares = mean_shares(rows.probs)
         model = EstimatedModel(shares, tempered(shares, ONE_SOURCE_POWER), None, {})
     if labels:
         criteria = [by_labels(rows)]
     elif several:
-        target = future_target(rows, passes, model)
-        later = target_after_next(rows, model, target)
-        criteria = [by_target(rows, target), by_target(rows, later)]
+        target = future_target(rows, model)
+        criteria = [by_rows(rows, target), by_target(rows, target)]
     else:
         memory = estimate_memory(rows, model.shares)
         criteria = [by_target(rows, *later_target(rows, passes, model.shares, memory))]
@@ -373,7 +366,7 @@ def prepare(
     return Prepared(thinned.recordings, rows, objective, assumptions, *how)
 
 
-def choose(prepared: Prepared, kind: Kind, channel: bool | None = None) -> Tuned:
+def choose(prepared: Prepared, kind: Kind, channel: bool | None = None) -> Pipeline:
     """Return the best filter of a kind; what it does on the recordings is not measured."""
     return _result(prepared, _search(prepared, kind, channel))
 
@@ -394,7 +387,7 @@ def _search(
     return found or search_one(objective, kind)
 
 
-def _pipe(prepared: Prepared, candidate: Candidate, **more: Any) -> Tuned:
+def _pipe(prepared: Prepared, candidate: Candidate, **more: Any) -> Pipeline:
     """Return the pipeline of a candidate."""
     rows, objective = prepared.rows, prepared.objective
     parts = rows.classes, candidate, rows.reference, objective.criteria[0].name
@@ -403,7 +396,7 @@ def _pipe(prepared: Prepared, candidate: Candidate, **more: Any) -> Tuned:
 
 def _result(
     prepared: Prepared, found: Found, effect: Effect | None = None, limit: str = ""
-) -> Tuned:
+) -> Pipeline:
     rows, objective = prepared.rows, prepared.objective
     chosen, rivals = found.chosen, []
     for name, rival in found.rivals.items():
@@ -411,16 +404,30 @@ def _result(
         streams, gain = judge.runner.rows.streams, judge.gain_over_streams(chosen, rival)
         rivals.append(Rival.of(name, gain, streams))
     judge = found.small if chosen.family == "dirichlet" else objective
-    score = judge.mean(chosen), judge.error(chosen)
+    score = judge.shown(chosen)
     criterion = objective.criteria[0].name
     smoother = None
     if chosen.family not in ("transitions", "stay", "dirichlet") and found.sticky is not None:
         smoother = _pipe(prepared, found.sticky)
-    known: Any = {"table": objective.table(), "rivals": rivals, "effect": effect}
-    known |= {"assumptions": prepared.assumptions, "smoother": smoother}
-    known["calls"] = prepared.calls if prepared.several else None
     one = not prepared.several
-    tuned = _pipe(prepared, chosen, **known)
-    tuned = with_temperatures(tuned, prepared.recordings, rows.observed, one)
+    tried = {
+        trial.candidate: trial for judge in (objective, found.small) for trial in judge.table()
+    }
+    table = sorted(tried.values(), key=lambda trial: -trial.score)
+    tuned = _pipe(
+        prepared,
+        chosen,
+        smoother=smoother,
+        table=tuple(table),
+        rivals=tuple(rivals),
+        effect=effect,
+        assumptions=prepared.assumptions,
+        expected_calls=None if one else prepared.calls,
+    )
+    best = None if one else rows.reference
+    tuned = with_temperatures(tuned, prepared.recordings, rows.observed, best)
     facts = rows, chosen, criterion, score, rivals, prepared.assumptions, prepared.assumed, one
-    return tuned.having(explanation=explain(*facts, effect, limit, temperatures_in_words(tuned)))
+    safe = f"The safe rule: {found.why_safe}." if found.why_safe else ""
+    limit = " ".join(filter(None, [safe, limit]))
+    text = explain(*facts, effect, limit, temperatures_in_words(tuned))
+    return noted(tuned, text=text, why_safe=found.why_safe)
