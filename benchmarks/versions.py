@@ -46,10 +46,11 @@ def cases(folder: Path) -> dict[str, Work]:
     by_stream = by_time.sort("stream", "time", maintain_order=True)
     by_time.write_parquet(folder / "in.parquet")
     by_time.write_csv(folder / "in.csv")
+    one_row = p[0].tolist()
     rule = cf.EventRule(change_cost=30.0)
     labels = cf.MultiLabelFilter(names[:5], cf.StickyFilter(2, half_life=60.0))
 
-    def updates(tracker: cf.Tracker, probs: list[float] = p[0].tolist()) -> Work:
+    def updates(tracker: cf.Tracker, probs: list[float] = one_row) -> Work:
         at = 0.0
 
         def work() -> None:
