@@ -420,12 +420,12 @@ def overview(
 
 
 def comparison(result: Comparison) -> Figure:
-    """Draw one row per method: its accuracy with the interval; smoothers look different.
+    """Draw one row per method: its accuracy, and whether it differs from the best.
 
     Parameters
     ----------
     result : Comparison
-        Of `compare`; without labels, how well later predictions fit is drawn.
+        Of `compare`; multi-label, macro-F1 is drawn, and without labels the agreement.
 
     Returns
     -------
@@ -434,27 +434,30 @@ def comparison(result: Comparison) -> Figure:
     """
     from matplotlib.figure import Figure
 
-    from ..compare import MEASURE_TITLES
+    from ..compare import MEASURES
 
-    key = next(iter(result.rows[0].measures))
-    best = [is_best for _, is_best in result.cells(key)]
-    figure = Figure(figsize=(7.5, 0.32 * len(result.rows) + 1.0), dpi=200, layout="constrained")
+    labelled = any("accuracy" in row.differences for row in result.rows)
+    key = ("macro_f1" if result.labels else "accuracy") if labelled else "agreement"
+    rows = [row for row in result.rows if key in row.differences]
+    best = next(getattr(row, key) for row in rows if row.differences[key].word == "best")
+    figure = Figure(figsize=(7.5, 0.32 * len(rows) + 1.0), dpi=200, layout="constrained")
     axes = figure.subplots()
-    for y, row in enumerate(result.rows):
-        scale = 1 if key == "agreement" else 100
-        value, low, high = (scale * x for x in row.measures[key])
+    for y, row in enumerate(rows):
+        difference = row.differences[key]
         colour, mark = (COLOURS[5], "s") if row.smoothed else (COLOURS[0], "o")
-        axes.plot([low, high], [y, y], color=colour, linewidth=1.2)
-        face = colour if best[y] else "white"
+        ends = [100 * (best + end) for end in (difference.low, difference.high)]
+        axes.plot(ends, [y, y], color=colour, linewidth=1.2)
+        face = colour if difference.word in ("best", "level") else "white"
+        value = 100 * getattr(row, key)
         axes.plot(value, y, mark, color=colour, markerfacecolor=face, markersize=6)
-    names = [row.name + " *" * row.smoothed for row in result.rows]
-    axes.set_yticks(range(len(names)), names)
-    for label, is_best in zip(axes.get_yticklabels(), best, strict=True):
-        label.set_fontweight("bold" if is_best else "normal")
+    axes.axvline(100 * best, color="0.7", linewidth=0.8, zorder=0)
+    axes.set_yticks(range(len(rows)), [row.name for row in rows])
+    for label, row in zip(axes.get_yticklabels(), rows, strict=True):
+        label.set_fontweight("bold" if row.differences[key].word == "best" else "normal")
     axes.invert_yaxis()
     axes.set_xlabel(
-        f"{MEASURE_TITLES[key].capitalize()}; lines: 95 % intervals; "
-        "* smoothed: uses later rows too"
+        f"{MEASURES[key].capitalize()}; lines: 95 % intervals of the difference to the best; "
+        "filled: level with it"
     )
     axes.grid(axis="x", linewidth=0.4)
     axes.spines[["top", "right", "left"]].set_visible(False)
