@@ -161,7 +161,7 @@ def test_files_that_do_not_fit(run: Run) -> None:
     write_day(stream=["ann", "bob"] * 5)
     cost = ["--change-cost", "5s", "--gamma", "0.9"]
     err = rejected(run, "events", "day.csv", "-o", "out.txt", *cost)
-    assert "events have 2 streams; a label track has no place for their names" in err
+    assert "events have 2 streams; an Audacity label track has no place for their names" in err
     err = rejected(run, "events", "day.csv", "-o", "out.xyz", *cost)
     assert "the formats are csv, tsv" in err
     err = rejected(run, "events", "day.csv", "-o", "no/out.csv", *cost)

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from ..errors import ArgumentError
-from ..events import EVIDENCE, EventRule
+from ..events import EVIDENCE, FORMATS, EventRule
 from ..inputs import (
     TableFormat,
     as_frame,
@@ -147,8 +147,8 @@ RULE = option_group(
 @input_options
 @click.option(
     "-o", "--out", type=FILE, required=True,
-    help="Where to write, by its suffix: csv, tsv, txt, rttm, TextGrid, vtt, json or "
-    "selections.txt (Raven).",
+    help="Where to write, by its suffix: "
+    + ", ".join(f"{kind.suffixes[0]} ({kind.title})" for kind in FORMATS.values()),
 )  # fmt: skip
 @EVENT_DURATION
 @REFERENCE

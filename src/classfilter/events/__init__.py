@@ -3,12 +3,14 @@
 from ..support.imports import public
 from .dates import date_text, microseconds
 from .files import event_format, read_events, write_events
+from .formats import FORMATS
 from .list import Event, Events, event_of
 from .rule import EVIDENCE, EventRule
 from .threshold_rule import ThresholdRule
 
 __all__ = [
     "EVIDENCE",
+    "FORMATS",
     "Event",
     "EventRule",
     "Events",
