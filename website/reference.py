@@ -8,12 +8,13 @@ from importlib import import_module
 
 import classfilter as cf
 from classfilter.events import FORMATS
+from classfilter.filters import KINDS
 from website import commands
 
 TOPICS = {
     "Filters": (
-        "DirichletFilter DirichletState StickyFilter StickyState "
-        "RawFilter MeanFilter EmaFilter VoteFilter HoldFilter Filter MultiLabelFilter Bank smooth"
+        " ".join(kind.__name__ for kind in KINDS.values())
+        + " DirichletState StickyState Filter MultiLabelFilter Bank smooth"
     ),
     "Pipelines": "Pipeline load Channel beta_from_confusion softmax",
     "Data": "Rows rows filter_table smooth_table filter_file read_table write_table",

@@ -1,18 +1,10 @@
 """Filters: what turns a stream of class probabilities into a steady one."""
 
 from ..support.imports import public
-from .base import Filter, FilterType, with_options
-from .baselines import (
-    EmaFilter,
-    EmaState,
-    HoldFilter,
-    HoldState,
-    MeanFilter,
-    RawFilter,
-    RawState,
-    VoteFilter,
-    WindowState,
-)
+from . import baselines
+from .base import KINDS, Filter, FilterType, with_options
+from .baselines import *  # noqa: F403
+from .baselines import EmaState, HoldState, RawState, WindowState
 from .dirichlet import DirichletFilter, DirichletState, default_concentration
 from .multi_label import MultiLabelFilter, heads_of_filter, with_classes
 from .rates import exponential, generator
@@ -29,17 +21,14 @@ from .smoothing import (
 from .sticky import StickyFilter, StickyState
 
 __all__ = [
+    "KINDS",
     "DirichletFilter",
     "DirichletState",
-    "EmaFilter",
     "EmaState",
     "Filter",
     "FilterType",
-    "HoldFilter",
     "HoldState",
-    "MeanFilter",
     "MultiLabelFilter",
-    "RawFilter",
     "RawState",
     "SmoothedGroup",
     "Smoother",
@@ -47,7 +36,6 @@ __all__ = [
     "StickyState",
     "StreamRows",
     "StreamRunner",
-    "VoteFilter",
     "WindowState",
     "check_lag",
     "check_smoother",
@@ -63,7 +51,7 @@ __all__ = [
     "with_classes",
     "with_options",
 ]
+__all__ += baselines.__all__
 
-public(DirichletFilter, DirichletState, StickyFilter, StickyState, Filter, MultiLabelFilter)
-public(EmaFilter, HoldFilter, MeanFilter, RawFilter, VoteFilter)
+public(*KINDS.values(), DirichletState, StickyState, Filter, MultiLabelFilter)
 public(EmaState, HoldState, RawState, WindowState, module=__name__)
