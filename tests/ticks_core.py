@@ -71,7 +71,7 @@ def library(ticks: bool, *flags: str) -> Any:
     sources = [str(CORE / "events_f32.c"), "-o", str(folder / "core.so")]
     subprocess.run([*command, *ways, *flags, *sources], check=True)
     loaded = c.CDLL(str(folder / "core.so"))
-    loaded.cf_events_size_f32.restype = c.c_size_t
+    loaded.cf_events_size_f32.restype = loaded.cf_events_starts_f32.restype = c.c_size_t
     shutil.rmtree(folder)
     return loaded
 
@@ -134,6 +134,14 @@ class Stream:
     def finish(self) -> list[Event]:
         assert self._call("finish", self.found, c.byref(self.count)) == 0
         return self.events()
+
+    def starts(self) -> list[Event]:
+        """Return the starts that are final since the last call; `events` are as they were."""
+        starts = (self.Found * (self.count.value + 1))()
+        return [
+            self._event(start)
+            for start in starts[: self._call("starts", self.found, self.count, starts)]
+        ]
 
     def current(self) -> tuple[Event, int] | None:
         open_, confirmed = c.c_int(), c.c_int()

@@ -7,8 +7,8 @@ from typing import Any
 
 from ._version import __version__ as __version__
 
-# Where each public name lives; it is loaded when it is first used. Classes of filters are not listed:
-# each has a `_kind`, which registers it.
+# Where each public name lives; it is loaded when it is first used. Classes of filters are not
+# listed: each has a `_kind`, which registers it.
 _HOME = {
     "ArgumentError": ".errors",
     "RowError": ".errors",

@@ -276,13 +276,19 @@ class EventRule:
     ) -> None: ...
     def start(self) -> bytes: ...
     def update(
-        self, state: bytes, time: float, probs: ArrayLike, /
+        self,
+        state: bytes,
+        time: float,
+        probs: ArrayLike,
+        starts: list[tuple[int, float]] | None = None,
+        /,
     ) -> tuple[bytes, tuple[tuple[int, float, float, float, bool], ...]]: ...
     def update_stream(
         self,
         update: Callable[..., NDArray[Any] | None],
         column: NDArray[np.object_],
         confirmed: list[tuple[Any, Any]],
+        started: dict[tuple[Any, int, float], None],
         stream: Any,
         states: NDArray[Any],
         times: NDArray[np.float64],
@@ -294,7 +300,12 @@ class EventRule:
         *more: Any,
     ) -> NDArray[Any] | None: ...
     def run(
-        self, state: bytes, times: ArrayLike, probs: ArrayLike, /
+        self,
+        state: bytes,
+        times: ArrayLike,
+        probs: ArrayLike,
+        starts: list[tuple[int, float]] | None = None,
+        /,
     ) -> tuple[
         bytes,
         NDArray[np.intp],
@@ -304,7 +315,7 @@ class EventRule:
         NDArray[np.bool_],
     ]: ...
     def finish(
-        self, state: bytes, /
+        self, state: bytes, starts: list[tuple[int, float]] | None = None, /
     ) -> tuple[
         NDArray[np.intp],
         NDArray[np.float64],
@@ -371,13 +382,19 @@ class HeadRules:
     def __init__(self, rules: tuple[EventRule | None, ...], columns: tuple[int, ...]) -> None: ...
     def start(self) -> tuple[bytes, ...]: ...
     def update(
-        self, state: tuple[bytes, ...], time: float, probs: ArrayLike, /
+        self,
+        state: tuple[bytes, ...],
+        time: float,
+        probs: ArrayLike,
+        starts: list[tuple[int, float]] | None = None,
+        /,
     ) -> tuple[tuple[bytes, ...], tuple[tuple[int, float, float, float, bool], ...]]: ...
     def update_stream(
         self,
         update: Callable[..., NDArray[Any] | None],
         column: NDArray[np.object_],
         confirmed: list[tuple[Any, Any]],
+        started: dict[tuple[Any, int, float], None],
         stream: Any,
         states: NDArray[Any],
         times: NDArray[np.float64],

@@ -101,6 +101,82 @@ def test_any_chunking_saved_and_loaded_gives_the_same_events(
     same(live, ended(tracker, found), expected(live, calls))
 
 
+def whole(live: Live) -> Live:
+    """Return the same without max_duration, whose pieces begin with no start of their own."""
+
+    def undivided(pipe: cf.Pipeline) -> cf.Pipeline:
+        assert pipe.rule is not None
+        return replace(pipe, rule=replace(pipe.rule, max_duration=None))
+
+    if live.lag is None:
+        return live._replace(pipe=undivided(live.pipe))
+    assert live.pipe.smoother is not None
+    return live._replace(pipe=replace(live.pipe, smoother=undivided(live.pipe.smoother)))
+
+
+@every_kind
+@given(seed=seeds, limits=limits)
+def test_each_event_has_one_start_before_it_and_none_is_withdrawn(
+    kind: str, seed: int, limits: dict[str, Any], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """Also with starts that wait to be fetched when the tracker is saved."""
+    live, rng = KINDS[kind](seed, **limits), np.random.default_rng(seed)
+    path = tmp_path_factory.getbasetemp() / "tracker"
+    cuts = [0, *np.sort(rng.integers(0, len(live.rows) + 1, 6)).tolist(), len(live.rows)]
+    calls = [live.rows[a:b] for a, b in pairwise(cuts) if b > a]
+    tracker = live.tracker()
+    starts: Events = {}
+    for rows in calls:
+        if rng.random() < 0.3 and "max_streams" not in limits:  # those would be dropped earlier
+            for row in rows:
+                tracker.update(*row)
+                if rng.random() < 0.5:
+                    take(starts, tracker.pop_starts())
+                known = {event[1:3] for event in starts.get(row.stream, [])}
+                now = tracker.current(row.stream)
+                if not tracker._table.started:
+                    for event in now if live.labels else [now] if now else []:
+                        assert not event.final or event[1:3] in known
+        else:
+            update_many(tracker, rows)
+        if rng.random() < 0.5:
+            take(starts, tracker.pop_starts())
+        if rng.random() < 0.5:
+            tracker.save(path)
+            tracker = cf.Tracker.load(path)
+    tracker.drop(tracker.streams)
+    take(starts, tracker.pop_starts())
+    assert tracker.pop_starts() == []
+    assert {event[3:] for events in starts.values() for event in events} <= {(None, None)}
+    events = expected(whole(live), calls)
+    wanted = {
+        name: [event._replace(end=None, probability=None) for event in own]
+        for name, own in events.items()
+        if own
+    }
+    if live.labels or "expire_after" in limits:
+        for group in (*starts.values(), *wanted.values()):
+            group.sort(key=lambda event: (event.label, event.start))
+    assert starts == wanted
+
+
+def test_a_start_whose_event_was_fetched_is_none_any_more() -> None:
+    tracker = cf.Tracker(cf.RawFilter(["a", "b"]), events=cf.EventRule(0.5))
+    for time, label in enumerate("aaaabbbbbbbb"):
+        tracker.update("x", float(time), None, label)
+    assert [(event.label, event.end) for event in tracker.pop_events()] == [("a", 4.0)]
+    [start] = tracker.pop_starts()
+    assert start == cf.Event("x", "b", 4.0, None)
+    assert tracker.pop_starts() == []
+    assert tracker.current("x").final
+    tracker.hand_over("x", "y")
+    tracker.update("z", 0.0, None, "a")
+    tracker.update_many(["z"] * 3, [1.0, 2.0, 3.0], None, ["a"] * 3)
+    tracker.hand_over("z", "w")
+    tracker.drop(["y", "w"])
+    assert tracker.pop_starts() == [cf.Event("w", "a", 0.0, None)]
+
+
 def test_expire_finishes_streams_too() -> None:
     live = random_live(1, expire_after=1e3)
     tracker = live.tracker()
@@ -459,7 +535,7 @@ class Failing:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._core, name)
 
-    def finish(self, state: Any) -> Any:
+    def finish(self, state: Any, starts: Any) -> Any:
         raise ValueError("it has too many pieces")
 
 

@@ -58,13 +58,16 @@ def test_events_are_those_of_times_as_double(
         assert one.update(time, row) == 0
         assert two.update(time, row, tick=tick) == 0
         assert [rounded(e, rule) for e in one.events()] == two.events()
+        assert [rounded(e, rule) for e in one.starts()] == two.starts()
         now = one.current()
         assert (now and (rounded(now[0], rule), now[1])) == two.current()
         for i in range(one.count.value if plain else 0):
             assert [one.piece(i, n) for n in range(4)] == [two.piece(i, n) for n in range(4)]
         if time == times[ends_at]:
             assert [rounded(e, rule) for e in one.finish()] == two.finish()
+            assert [rounded(e, rule) for e in one.starts()] == two.starts()
     assert [rounded(e, rule) for e in one.finish()] == two.finish()
+    assert [rounded(e, rule) for e in one.starts()] == two.starts()
 
 
 @given(steps=st.lists(st.integers(2**29, 2**31 - 1) | st.integers(0, 300), min_size=3, max_size=8))

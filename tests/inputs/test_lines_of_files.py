@@ -31,7 +31,7 @@ BROKEN = [
     (
         ".ndjson",
         NDJSON + '{"time": 5, "p_walk": true, "p_sit": false}\n',
-        ", line 2: p_walk is true, but a number in lines before",
+        r" cannot be read as \.ndjson: .*'true'",
     ),
 ]
 

@@ -72,3 +72,34 @@ PyObject *as_tuples(const List *list) {
     }
     return out;
 }
+
+/* Appends the starts that are final after `events`, which a call has handed out; the state has them from now on. */
+int note_starts(const EventRule *self, char *state, const List *events, List *starts) {
+    if (reserve(starts, events->count + 1) < 0) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    starts->count +=
+        EVENTS(self, cf_events_starts, state, events->events, events->count, starts->events + starts->count);
+    return 0;
+}
+
+/* Appends (class, start) for each. */
+int add_starts(PyObject *told, const List *starts) {
+    size_t i;
+    for (i = 0; i < starts->count; i++) {
+        PyObject *const one = Py_BuildValue("id", (int)starts->events[i].label, starts->events[i].start);
+        const int failed = one == NULL || PyList_Append(told, one) < 0;
+        Py_XDECREF(one);
+        if (failed) return -1;
+    }
+    return 0;
+}
+
+/* The list for starts, the last argument of a method that has so many before it; NULL where there is none. */
+int take_told(PyObject *const *args, Py_ssize_t nargs, Py_ssize_t before, const char *usage, PyObject **told) {
+    *told = nargs == before + 1 && args[before] != Py_None ? args[before] : NULL;
+    if ((nargs == before || nargs == before + 1) && (*told == NULL || PyList_Check(*told))) return 0;
+    PyErr_Format(PyExc_TypeError, "%s, and a list for starts", usage);
+    return -1;
+}

@@ -3,17 +3,17 @@
 #include "events.h"
 
 /* What an argument of update_stream is, before those of the filter's own _update_stream and among them. */
-enum { UPDATE, COLUMN, CONFIRMED, STREAM, STATES, TIMES, SLOT, PROBS, BETA, AT, LEAST };
+enum { UPDATE, COLUMN, CONFIRMED, STARTED, STREAM, STATES, TIMES, SLOT, PROBS, BETA, AT, LEAST };
 
 const char update_events_doc[] =
-    "update_stream($self, update, column, confirmed, stream, states, times, slot, probs, beta, at, /, *more)\n--\n\n"
-    "Call `update` with the arguments after `stream`; then column[slot], a state, takes the estimate, and the list "
-    "`confirmed` takes (stream, event) for each event that is final. Where column[slot] is no state, nothing is done, "
-    "and the result is NotImplemented.";
+    "update_stream($self, update, column, confirmed, started, stream, states, times, slot, probs, beta, at, /, *more)"
+    "\n--\n\nCall `update` with the arguments after `stream`; then column[slot], a state, takes the estimate, the list "
+    "`confirmed` takes (stream, event) for each event that is final, and the dict `started` (stream, class, start) for "
+    "each start. Where column[slot] is no state, nothing is done, and the result is NotImplemented.";
 
 static int wrong_arguments(PyObject *const *args, Py_ssize_t nargs, size_t *slot) {
     PyArrayObject *const column = (PyArrayObject *)(nargs < LEAST ? NULL : args[COLUMN]);
-    if (column != NULL && PyList_Check(args[CONFIRMED]) && PyArray_Check(args[COLUMN]) && PyArray_Check(args[STATES]) &&
+    if (column != NULL && PyList_Check(args[CONFIRMED]) && PyDict_Check(args[STARTED]) && PyArray_Check(args[COLUMN]) && PyArray_Check(args[STATES]) &&
         PyArray_Check(args[TIMES])) {
         PyArrayObject *const states = (PyArrayObject *)args[STATES], *const times = (PyArrayObject *)args[TIMES];
         *slot = PyLong_AsSize_t(args[SLOT]);
@@ -25,9 +25,28 @@ static int wrong_arguments(PyObject *const *args, Py_ssize_t nargs, size_t *slot
             return 0;
     }
     PyErr_SetString(PyExc_ValueError,
-                    "update_stream() takes a function, a column of objects, a list, a name, states, times, a slot of "
+                    "update_stream() takes a function, a column of objects, a list, a dict, a name, states, times, a slot of "
                     "all of them, and what else the function takes");
     return -1;
+}
+
+/* Puts in (stream, class, start) for each start, or takes those out again that are there, and keeps the error. */
+static int note(PyObject *started, PyObject *stream, const List *starts, int out) {
+    PyObject *type, *value, *traceback;
+    size_t i;
+    int status = 0;
+    if (out) PyErr_Fetch(&type, &value, &traceback);
+    for (i = 0; i < starts->count && status == 0; i++) {
+        PyObject *const key = Py_BuildValue("Oid", stream, (int)starts->events[i].label, starts->events[i].start);
+        if (out) {
+            if (key == NULL || PyDict_DelItem(started, key) < 0) PyErr_Clear();
+        } else {
+            status = key == NULL ? -1 : PyDict_SetItem(started, key, Py_None);
+        }
+        Py_XDECREF(key);
+    }
+    if (out) PyErr_Restore(type, value, traceback);
+    return status;
 }
 
 /* Appends (stream, event) for each event; after a failure the list is as before. */
@@ -66,10 +85,11 @@ static PyObject *call(PyObject *function, PyObject *const *args, Py_ssize_t narg
     return result;
 }
 
-/* update_stream(update, column, confirmed, stream, states, times, slot, probs, beta, at, ...): no Python code runs between the change of the
+/* update_stream(update, column, confirmed, started, stream, states, times, slot, probs, beta, at, ...): no Python code runs between the change of the
    filter's state and that of the column, so a signal's handler finds both or neither. */
-PyObject *update_events(PyObject *rule, PyObject *const *args, Py_ssize_t nargs, decide_row *update) {
+PyObject *update_events(PyObject *rule, PyObject *const *args, Py_ssize_t nargs, decide_row *decide) {
     PyObject *estimate, *decided = NULL, **entry;
+    List starts = {NULL, 0, 0};
     size_t slot = 0, size;
     char *state, *before, few[512];
     double *time, time_before;
@@ -89,9 +109,13 @@ PyObject *update_events(PyObject *rule, PyObject *const *args, Py_ssize_t nargs,
         row[0] = *entry;
         row[1] = args[AT];
         row[2] = estimate;
-        decided = update(rule, row, 3);
-        if (decided != NULL && confirm(args[CONFIRMED], args[STREAM], PyTuple_GetItem(decided, 1)) < 0)
+        decided = decide(rule, row, &starts);
+        if (decided != NULL && (note(args[STARTED], args[STREAM], &starts, 0) < 0 ||
+                                confirm(args[CONFIRMED], args[STREAM], PyTuple_GetItem(decided, 1)) < 0)) {
+            note(args[STARTED], args[STREAM], &starts, 1);
             Py_CLEAR(decided);
+        }
+        free(starts.events);
         if (decided != NULL) {
             PyObject *const old = *entry;
             *entry = PyTuple_GetItem(decided, 0);

@@ -100,9 +100,10 @@ PyObject *events_start(PyObject *object, PyObject *nothing) {
     return state;
 }
 
-/* The state after a row of numbers, NULL after a failure; `list` gets the events that are final by then. */
-PyObject *after_row(const EventRule *self, PyObject *object, double time, const void *probs, List *list) {
-    cf_event few[CF_EVENTS_ROOM(2 * FIRST_NODES)], *events = few;
+/* The state after a row of numbers, NULL after a failure; `list` gets the events that are final by then, and `starts`, which
+   may be NULL, the starts. */
+PyObject *after_row(const EventRule *self, PyObject *object, double time, const void *probs, List *list, List *starts) {
+    cf_event few[CF_EVENTS_ROOM(2 * FIRST_NODES)], *events = few, open;
     PyObject *after = NULL;
     char *to;
     size_t bytes, size, room, count;
@@ -122,28 +123,35 @@ PyObject *after_row(const EventRule *self, PyObject *object, double time, const 
     }
     status = EVENTS(self, cf_events_update, to, time, probs, events, &count);
     if (status != CF_OK) raise_events(self, status, -1, time, last_time(self, state), probs);
-    if (status != CF_OK || add_events(self, list, events, count) < 0) Py_CLEAR(after);
+    if (status != CF_OK || add_events(self, list, events, count) < 0) {
+        Py_CLEAR(after);
+    } else if (starts != NULL && count > 0) {
+        const List whole = {events, count, room};
+        if (note_starts(self, to, &whole, starts) < 0) Py_CLEAR(after);
+    } else if (starts != NULL && EVENTS(self, cf_events_starts, to, NULL, 0, &open) > 0) { /* mostly there is none */
+        if (reserve(starts, 1) < 0) {
+            PyErr_NoMemory();
+            Py_CLEAR(after);
+        } else {
+            starts->events[starts->count++] = open;
+        }
+    }
     if (events != few) free(events);
     return after;
 }
 
-PyObject *events_update(PyObject *object, PyObject *const *args, Py_ssize_t nargs) {
+static PyObject *decide_events(PyObject *object, PyObject *const *args, List *starts) {
     EventRule *self = (EventRule *)object;
     double time, row[32];
     void *probs = row;
     List list = {NULL, 0, 0};
     PyObject *after = NULL, *events = NULL, *result = NULL;
-    if (!ready(&self->core)) return NULL;
-    if (nargs != 3) {
-        PyErr_Format(PyExc_TypeError, "update() takes state, time and probs, but got %zd arguments", nargs);
-        return NULL;
-    }
     if (take_number(args[1], "time", &time) < 0) return NULL;
     if (self->core.classes > sizeof row / sizeof *row) {
         probs = PyMem_Malloc(self->core.classes * size_of(&self->core));
         if (probs == NULL) return PyErr_NoMemory();
     }
-    if (take_row(&self->core, args[2], probs) == 0) after = after_row(self, args[0], time, probs, &list);
+    if (take_row(&self->core, args[2], probs) == 0) after = after_row(self, args[0], time, probs, &list, starts);
     if (after != NULL) events = as_tuples(&list);
     if (events != NULL) result = PyTuple_Pack(2, after, events);
     Py_XDECREF(events);
@@ -153,8 +161,24 @@ PyObject *events_update(PyObject *object, PyObject *const *args, Py_ssize_t narg
     return result;
 }
 
+/* The method `update`, of state, time, probs and perhaps a list for starts. */
+PyObject *update_state(PyObject *rule, PyObject *const *args, Py_ssize_t nargs, decide_row *decide) {
+    List starts = {NULL, 0, 0};
+    PyObject *told, *result;
+    if (!ready((Core *)rule)) return NULL;
+    if (take_told(args, nargs, 3, "update() takes state, time and probs", &told) < 0) return NULL;
+    result = decide(rule, args, told != NULL ? &starts : NULL);
+    if (result != NULL && told != NULL && add_starts(told, &starts) < 0) Py_CLEAR(result);
+    free(starts.events);
+    return result;
+}
+
+static PyObject *events_update(PyObject *object, PyObject *const *args, Py_ssize_t nargs) {
+    return update_state(object, args, nargs, decide_events);
+}
+
 static PyObject *events_stream(PyObject *object, PyObject *const *args, Py_ssize_t nargs) {
-    return ready((Core *)object) ? update_events(object, args, nargs, events_update) : NULL;
+    return ready((Core *)object) ? update_events(object, args, nargs, decide_events) : NULL;
 }
 
 /* Takes all rows, in a state that grows, if it may; it needs no GIL. Returns -1 where memory is short. */
@@ -189,15 +213,17 @@ static int run_rows(const EventRule *self, char **state, size_t *bytes, const do
 static PyObject *events_run(PyObject *object, PyObject *args) {
     EventRule *self = (EventRule *)object;
     Core doubles;
-    PyObject *state_object, *times_object, *probs_object, *after, *result = NULL;
+    PyObject *state_object, *times_object, *probs_object, *told = Py_None, *after, *result = NULL;
     PyArrayObject *times = NULL, *probs = NULL;
-    List list = {NULL, 0, 0}, pieces = {NULL, 0, 0};
+    List list = {NULL, 0, 0}, pieces = {NULL, 0, 0}, starts = {NULL, 0, 0};
     const char *from;
     char *state = NULL;
     size_t bytes, rows, row = 0;
     cf_status status = CF_OK;
     int failed = 0;
-    if (!ready(&self->core) || !PyArg_ParseTuple(args, "OOO:run", &state_object, &times_object, &probs_object))
+    if (!ready(&self->core) || !PyArg_ParseTuple(args, "OOO|O:run", &state_object, &times_object, &probs_object,
+                                                 &told) ||
+        take_told(&told, 1, 0, "run() takes state, times and probs", &told) < 0)
         return NULL;
     doubles = self->core;
     doubles.single = 0;
@@ -230,8 +256,9 @@ static PyObject *events_run(PyObject *object, PyObject *args) {
         const double *t = PyArray_DATA(times);
         raise_events(self, status, (Py_ssize_t)row, t[row], row > 0 ? t[row - 1] : last_time(self, from),
                      element(&self->core, PyArray_DATA(probs), row * self->core.classes));
-    } else if (add_events(self, &pieces, list.events, list.count) == 0) {
-        PyObject *columns = as_columns(&pieces);
+    } else if (add_events(self, &pieces, list.events, list.count) == 0 &&
+               (told == NULL || note_starts(self, state, &list, &starts) == 0)) {
+        PyObject *columns = told == NULL || add_starts(told, &starts) == 0 ? as_columns(&pieces) : NULL;
         after = columns == NULL ? NULL : PyBytes_FromStringAndSize(state, (Py_ssize_t)bytes);
         if (after != NULL)
             result =
@@ -243,29 +270,33 @@ static PyObject *events_run(PyObject *object, PyObject *args) {
 done:
     Py_XDECREF((PyObject *)times);
     Py_XDECREF((PyObject *)probs);
+    free(starts.events);
     free(pieces.events);
     free(list.events);
     free(state);
     return result;
 }
 
-static PyObject *events_finish(PyObject *object, PyObject *argument) {
+static PyObject *events_finish(PyObject *object, PyObject *const *args, Py_ssize_t nargs) {
     EventRule *self = (EventRule *)object;
-    List list = {NULL, 0, 0}, pieces = {NULL, 0, 0};
-    PyObject *result = NULL;
+    List list = {NULL, 0, 0}, pieces = {NULL, 0, 0}, starts = {NULL, 0, 0};
+    PyObject *told, *result = NULL;
     const char *from;
     char *state;
     size_t bytes;
-    if (!ready(&self->core)) return NULL;
-    from = take_state(self, argument, &bytes);
+    if (!ready(&self->core) || take_told(args, nargs, 1, "finish() takes a state", &told) < 0) return NULL;
+    from = take_state(self, args[0], &bytes);
     if (from == NULL) return NULL;
     state = copy_of(self, from, &bytes);
     if (state == NULL || reserve(&list, room_of(self, state)) < 0) {
         PyErr_NoMemory();
     } else {
         EVENTS(self, cf_events_finish, state, list.events, &list.count);
-        if (add_events(self, &pieces, list.events, list.count) == 0) result = as_columns(&pieces);
+        if (add_events(self, &pieces, list.events, list.count) == 0 &&
+            (told == NULL || (note_starts(self, state, &list, &starts) == 0 && add_starts(told, &starts) == 0)))
+            result = as_columns(&pieces);
     }
+    free(starts.events);
     free(pieces.events);
     free(list.events);
     free(state);
@@ -312,17 +343,16 @@ static PyObject *events_check(PyObject *object, PyObject *argument) {
 static PyMethodDef events_methods[] = {
     {"start", events_start, METH_NOARGS, "start($self, /)\n--\n\nThe state of a new stream."},
     {"update", (PyCFunction)(void (*)(void))events_update, METH_FASTCALL,
-     "update($self, state, time, probs, /)\n--\n\nTake one row: the new state, and the events that are final by now, "
-     "as "
-     "(class, start, end, probability, forced)."},
+     "update($self, state, time, probs, starts=None, /)\n--\n\nTake one row: the new state, and the events that are "
+     "final by now, as (class, start, end, probability, forced). To a list `starts` those that are final are appended, "
+     "(class, start), each once."},
     {"update_stream", (PyCFunction)(void (*)(void))events_stream, METH_FASTCALL, update_events_doc},
     {"run", events_run, METH_VARARGS,
-     "run($self, state, times, probs, /)\n--\n\nTake many rows, exactly as a loop of `update`: the new state, and the "
-     "events as columns."},
-    {"finish", events_finish, METH_O,
-     "finish($self, state, /)\n--\n\nEnd the stream: its last events as columns. The last row stands for as long as "
-     "the "
-     "one before it."},
+     "run($self, state, times, probs, starts=None, /)\n--\n\nTake many rows, exactly as a loop of `update`: the new state, "
+     "and the events as columns."},
+    {"finish", (PyCFunction)(void (*)(void))events_finish, METH_FASTCALL,
+     "finish($self, state, starts=None, /)\n--\n\nEnd the stream: its last events as columns. The last row stands for as "
+     "long as the one before it."},
     {"current", events_current, METH_O,
      "current($self, state, /)\n--\n\nThe event that would be the last one if the stream ended now, where it lasts to "
      "that end: (class, start, probability, whether the start is confirmed)."},

@@ -33,13 +33,18 @@ int add_events(const EventRule *self, List *list, const cf_event *events, size_t
 PyObject *as_columns(const List *list);
 PyObject *as_tuples(const List *list);
 
-/* One row of a state, and one row of one of many streams, by the method `update` of a rule. */
-typedef PyObject *decide_row(PyObject *rule, PyObject *const *args, Py_ssize_t nargs);
+/* Starts that are final, for whom asks for them: each is told once. `told` is a list of Python's, or NULL. */
+int note_starts(const EventRule *self, char *state, const List *events, List *starts);
+int add_starts(PyObject *told, const List *starts);
+int take_told(PyObject *const *args, Py_ssize_t nargs, Py_ssize_t before, const char *usage, PyObject **told);
+
+/* The state and the events after one row, of the state, the time and the probabilities in `args`; `starts` may be NULL. */
+typedef PyObject *decide_row(PyObject *rule, PyObject *const *args, List *starts);
 
 PyObject *events_start(PyObject *rule, PyObject *nothing);
-decide_row events_update;
-PyObject *after_row(const EventRule *self, PyObject *state, double time, const void *probs, List *list);
-PyObject *update_events(PyObject *rule, PyObject *const *args, Py_ssize_t nargs, decide_row *update);
+PyObject *after_row(const EventRule *self, PyObject *state, double time, const void *probs, List *list, List *starts);
+PyObject *update_state(PyObject *rule, PyObject *const *args, Py_ssize_t nargs, decide_row *decide);
+PyObject *update_events(PyObject *rule, PyObject *const *args, Py_ssize_t nargs, decide_row *decide);
 extern const char update_events_doc[];
 
 #endif

@@ -51,26 +51,33 @@ static PyObject *rules_start(PyObject *object, PyObject *nothing) {
     return state;
 }
 
-/* In the order of their end, then of their column. */
+/* In the order of their end, or of their start, then of their column. */
 static int compare(const void *a, const void *b) {
     const cf_event *const one = a, *const other = b;
     if (one->end != other->end) return one->end < other->end ? -1 : 1;
     return one->label - other->label;
 }
 
-static PyObject *rules_update(PyObject *object, PyObject *const *args, Py_ssize_t nargs) {
+static int compare_starts(const void *a, const void *b) {
+    const cf_event *const one = a, *const other = b;
+    if (one->start != other->start) return one->start < other->start ? -1 : 1;
+    return one->label - other->label;
+}
+
+/* Names the column of each event of a head, of those from `first` on. */
+static void name_columns(const Head *head, List *list, size_t first) {
+    for (; first < list->count; first++)
+        list->events[first].label += (int)(head->column + head->columns) - (int)head->rule->core.classes;
+}
+
+static PyObject *decide_heads(PyObject *object, PyObject *const *args, List *starts) {
     HeadRules *const self = (HeadRules *)object;
     Core *const core = &self->core;
     List list = {NULL, 0, 0};
     PyObject *after = NULL, *events = NULL, *result = NULL;
     double time;
     void *row, *of_head;
-    size_t h, i;
-    if (!ready(core)) return NULL;
-    if (nargs != 3) {
-        PyErr_Format(PyExc_TypeError, "update() takes state, time and probs, but got %zd arguments", nargs);
-        return NULL;
-    }
+    size_t h;
     if (take_number(args[1], "time", &time) < 0 || wrong_state(self, args[0]) < 0) return NULL;
     row = PyMem_Malloc(2 * core->classes * size_of(core) + 2 * size_of(core));
     if (row == NULL) return PyErr_NoMemory();
@@ -78,18 +85,19 @@ static PyObject *rules_update(PyObject *object, PyObject *const *args, Py_ssize_
     if (take_row(core, args[2], row) == 0) after = PyTuple_New((Py_ssize_t)self->count);
     for (h = 0; after != NULL && h < self->count; h++) {
         const Head *const head = &heads_of(self)[h];
-        const size_t before = list.count;
+        const size_t before = list.count, started = starts != NULL ? starts->count : 0;
         PyObject *one;
         take_head(self, head, row, of_head);
-        one = after_row(head->rule, PyTuple_GetItem(args[0], (Py_ssize_t)h), time, of_head, &list);
+        one = after_row(head->rule, PyTuple_GetItem(args[0], (Py_ssize_t)h), time, of_head, &list, starts);
         if (one == NULL)
             Py_CLEAR(after);
         else
             PyTuple_SetItem(after, (Py_ssize_t)h, one);
-        for (i = before; i < list.count; i++)
-            list.events[i].label += (int)(head->column + head->columns) - (int)head->rule->core.classes;
+        name_columns(head, &list, before);
+        if (starts != NULL) name_columns(head, starts, started);
     }
     if (list.count > 1) qsort(list.events, list.count, sizeof *list.events, compare);
+    if (starts != NULL && starts->count > 1) qsort(starts->events, starts->count, sizeof *starts->events, compare_starts);
     if (after != NULL) events = as_tuples(&list);
     if (events != NULL) result = PyTuple_Pack(2, after, events);
     Py_XDECREF(events);
@@ -99,8 +107,12 @@ static PyObject *rules_update(PyObject *object, PyObject *const *args, Py_ssize_
     return result;
 }
 
+static PyObject *rules_update(PyObject *object, PyObject *const *args, Py_ssize_t nargs) {
+    return update_state(object, args, nargs, decide_heads);
+}
+
 static PyObject *rules_stream(PyObject *object, PyObject *const *args, Py_ssize_t nargs) {
-    return ready((Core *)object) ? update_events(object, args, nargs, rules_update) : NULL;
+    return ready((Core *)object) ? update_events(object, args, nargs, decide_heads) : NULL;
 }
 
 /* HeadRules(rules, columns): of each head a rule of the core or None, and how many columns it has. */
@@ -161,8 +173,8 @@ static void rules_dealloc(PyObject *object) {
 static PyMethodDef rules_methods[] = {
     {"start", rules_start, METH_NOARGS, "start($self, /)\n--\n\nThe state of a new stream: one of each rule."},
     {"update", (PyCFunction)(void (*)(void))rules_update, METH_FASTCALL,
-     "update($self, state, time, probs, /)\n--\n\nTake one row: the new state, and the events that are final by now, "
-     "as (column, start, end, probability, forced)."},
+     "update($self, state, time, probs, starts=None, /)\n--\n\nTake one row: the new state, and the events that are "
+     "final by now, as (column, start, end, probability, forced)."},
     {"update_stream", (PyCFunction)(void (*)(void))rules_stream, METH_FASTCALL, update_events_doc},
     {NULL, NULL, 0, NULL},
 };

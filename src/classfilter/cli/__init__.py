@@ -133,7 +133,7 @@ def filter_command(
             file = TableFile(source, replace(settings.for_table(form), sort=sort))
             start = time.perf_counter()  # after the import of Polars
             check_classes(form, file.classes)
-            if settings.tunes and (file.about_rows() or file.rows) > MAX_TUNED:
+            if settings.tunes and file.rows > MAX_TUNED:
                 raise ValueError(
                     f"there are more than {MAX_TUNED:,} rows, too many to find the settings of the "
                     "filter on; run classfilter tune on some of the streams, and give --config"
@@ -142,7 +142,7 @@ def filter_command(
                 settings, file.classes, lambda: read_streams(source, file.format, sort)[1]
             )
             with (
-                progress_bar(quiet, table.path.name, file.about_rows) as show,
+                progress_bar(quiet, table.path.name, lambda: file.rows) as show,
                 Signals() as signals,
                 result.open() as written,
             ):

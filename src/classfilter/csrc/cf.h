@@ -497,6 +497,15 @@ cf_status cf_events_current_f32(const cf_events_f32 *rule, const void *state, vo
 cf_status cf_events_current_f64(const cf_events_f64 *rule, const void *state, void *copy, cf_event *event, int *open,
                                 int *confirmed);
 
+/* The starts that no later row changes, each once and in order: those of the events that the call before has handed out, as far
+   as they are new, and that of the event which goes on, with its start as its end, where it is certain that it is one. An event
+   has the start that was handed out for it: it is neither withdrawn nor moved. To be called after each cf_events_update,
+   cf_events_run, or cf_events_finish, with its events; up to `count` + 1 go to `starts`, and their number is returned. */
+size_t cf_events_starts_f32(const cf_events_f32 *rule, void *state, const cf_event *events, size_t count,
+                            cf_event *starts);
+size_t cf_events_starts_f64(const cf_events_f64 *rule, void *state, const cf_event *events, size_t count,
+                            cf_event *starts);
+
 /* Piece number i of an event that max_duration divides: pieces of max_duration, and the rest. 0 where there is none. An event
    of more than CF_EVENTS_PIECES, as after a clock that was set, has pieces of 2, 4, 8... times max_duration. */
 #define CF_EVENTS_PIECES 100000

@@ -21,8 +21,9 @@ static int is_head(const cf_events *rule, const events_head *h, size_t bytes) {
     if (!is_index(h->rows, 0, 3) || !is_index(h->seen, 0, 1 + (h->rows > 0))) return 0;
     if (!is_index(h->held, -1, (int32_t)rule->classes) || (held && !is_reported(rule, h->held))) return 0;
     if (!is_index(h->held_forced, 0, 2) || !is_finite(h->held_begin)) return 0;
-    if (!is_finite(h->first) || !is_finite(h->last) || h->first > h->last) return 0;
-    if (!(h->step >= 0 && h->step <= 1e30) || !is_between(h->reported, h->first, h->last)) return 0;
+    if (!is_finite(h->started) || !is_finite(h->reported) || !is_finite(h->last)) return 0;
+    if (!(h->step >= 0 && h->step <= 1e30) || (h->rows > 0 && h->started > h->last)) return 0;
+    if (h->reported > h->last) return 0;
     if (!is_finite(h->agreed) || !is_finite(h->held_start) || !is_finite(h->held_end)) return 0;
     if (!is_finite(h->held_sum) || !is_finite(h->held_time)) return 0;
     if (!held) return 1;

@@ -8,6 +8,7 @@
 #define cf_events_run cf_events_run_f64
 #define cf_events_finish cf_events_finish_f64
 #define cf_events_current cf_events_current_f64
+#define cf_events_starts cf_events_starts_f64
 #define cf_events_piece cf_events_piece_f64
 #define cf_events_memory cf_events_memory_f64
 #define cf_events_needed cf_events_needed_f64

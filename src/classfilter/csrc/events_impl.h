@@ -44,7 +44,7 @@ static void clear(events_view *s) {
 #endif
     h->held = -1;
     h->held_forced = 0;
-    h->first = h->last = h->step = h->reported = 0;
+    h->last = h->step = h->reported = 0;
     h->held_begin = h->held_start = h->held_end = h->held_time = 0;
     h->held_sum = 0;
     begin_stretch(s, 0);
@@ -126,7 +126,8 @@ static size_t take_rows(events_view *s, size_t rows, const cf_time *times, const
                 if (gap || !seen) end_stretch(s, end);
             }
         } else {
-            h->first = h->reported = time;
+            h->reported = time;
+            h->started = CF_NEVER_STARTED;
         }
         if (seen && !h->seen) {
             begin_stretch(s, time);
@@ -326,6 +327,33 @@ cf_status cf_events_current(const cf_events *rule, const void *state, void *copy
     *confirmed = s.reached && s.head->held == held && s.head->held_begin == begin;
     if (s.reached) *event = held_event(&s, end);
     return CF_OK;
+}
+
+size_t cf_events_starts(const cf_events *rule, void *state, const cf_event *events, size_t count, cf_event *starts) {
+    events_head *const h = (events_head *)state;
+    events_view s;
+    cf_event open;
+    cf_time frontier;
+    size_t i, found = 0;
+    for (i = 0; i < count; i++)
+        if (events[i].start > h->started) {
+            starts[found++] = events[i];
+            h->started = events[i].start;
+        }
+    /* An event that is held has its start. What is certain to follow belongs to it, or it would not be held any more. */
+    if (h->rows == 0 || (h->held < 0 && !h->seen)) return found;
+    s.rule = rule;
+    s.head = h;
+    open.start = h->held >= 0 ? h->held_start : padded_start(&s, shifted(&s, h->decided));
+    if (!(open.start > h->started)) return found;
+    view_state(&s, rule, state); /* mostly, it is not needed */
+    open.label = h->held >= 0 ? h->held : certain_event(&s, h->last, &frontier);
+    if (open.label < 0) return found;
+    h->started = open.end = open.start;
+    open.probability = 0;
+    open.forced = 0;
+    starts[found++] = open;
+    return found;
 }
 
 int cf_events_piece(const cf_events *rule, const cf_event *event, size_t i, cf_event *piece) {

@@ -15,6 +15,12 @@ CF_INLINE int can_merge(const cf_events *rule, cf_time from, cf_time to) {
     return rule->merge_gap >= 0 && !is_longer(to - from, rule->merge_gap, to);
 }
 
+/* Where an event starts whose first segment does so at `from`: padded, but not into the event before it. */
+CF_INLINE cf_time padded_start(const events_view *s, cf_time from) {
+    const cf_time back = from - rule_of(s)->pad_before;
+    return back > s->head->reported ? back : s->head->reported;
+}
+
 static cf_event held_event(const events_view *s, cf_time end) {
     const events_head *h = s->head;
     const cf_real mean = (cf_real)h->held_sum / as_real(h->held_time);
@@ -57,7 +63,7 @@ static void report_segment(events_view *s, int32_t label, cf_time start, cf_time
     }
     if (h->held >= 0) hand_out_before(s, from);
     h->held = (events_index)label;
-    h->held_start = from - rule_of(s)->pad_before > h->reported ? from - rule_of(s)->pad_before : h->reported;
+    h->held_start = padded_start(s, from);
     h->held_end = to;
     h->held_sum = sum;
     h->held_time = time;

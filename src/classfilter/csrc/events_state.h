@@ -81,7 +81,8 @@ typedef struct {
 #ifdef CF_TICKS
     events_index usual; /* the next row may be one at which open segments only go on */
 #endif
-    cf_time first, last, step; /* time of the first row, of the last one, and what the one before that stands for */
+    cf_time started; /* start of the last event whose start was handed out */
+    cf_time last, step; /* time of the last row, and what the one before that stands for */
     cf_time stretch, decided; /* start of the stretch, end of its last confirmed segment */
     cf_time agreed; /* no open paths differ before this time */
     cf_time held_begin; /* where its first segment starts, neither shifted nor padded */

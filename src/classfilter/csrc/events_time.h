@@ -8,6 +8,8 @@
 
 #ifdef CF_TICKS
 
+#define CF_NEVER_STARTED (-1) /* before all times */
+
 CF_INLINE int is_longer(cf_time length, cf_time limit, cf_time clock) {
     (void)clock;
     return length > limit;
@@ -49,6 +51,8 @@ CF_INLINE cf_time share_of_gap(cf_time gap, cf_time after, cf_time both) {
 }
 
 #else
+
+#define CF_NEVER_STARTED (-DBL_MAX) /* before all times */
 
 CF_INLINE double magnitude(double x) { return x < 0 ? -x : x; }
 

@@ -26,7 +26,7 @@ from ..support.types import Array, Bools, Floats, Ints
 from .calls import Calls, calls_after
 from .lag import GroupedRows, LagStage
 from .packed import StreamRow
-from .stages import Confirmed, Rule, RuleStage, Stages, first_predictions
+from .stages import Confirmed, Decided, Rule, RuleStage, Stages, first_predictions
 from .table import StreamTable, check_name
 
 UpdateStream = Callable[..., "Array | None"]
@@ -144,6 +144,8 @@ class Engine:
         Takes note of each row.
     heads, dtype
         Of rows that are taken as they are.
+    starts : bool, default False
+        Whether the starts of events are kept, for `pop_starts`.
     threads : int, optional
         The number of threads of a call; by default that of processors.
     limits
@@ -167,6 +169,7 @@ class Engine:
         policy: Policy | None = None,
         heads: Heads = EXCLUSIVE,
         dtype: DTypeLike = np.float64,
+        starts: bool = False,
         threads: int | None = None,
         **limits: Any,
     ) -> None:
@@ -182,7 +185,9 @@ class Engine:
                 pack_state(pipe._fresh.state, pipe._dtype),
             )
         held = None if smoother is None else LagStage(check_smoother(smoother.filter), lag)
-        rules = None if rule is None else RuleStage(rule, heads, dtype, settings is not None)
+        rules = None
+        if rule is not None:
+            rules = RuleStage(rule, heads, dtype, waits=settings is not None, starts=starts)
         self.stages = Stages(held, rules, heads, dtype)
         self._heads = heads
         self.table = StreamTable(start, self.stages, **limits)
@@ -227,7 +232,7 @@ class Engine:
             estimates, after = rows.probs, np.repeat(table.start[None], len(groups.first), axis=0)
         else:
             estimates, after = self._filtered(groups, slots, observed)
-        columns, final, complete = dict[str, Array](), list[tuple[Any, Confirmed]](), None
+        columns, final, complete = dict[str, Array](), list[tuple[Any, Decided]](), None
         if self.stages:
             seen = to_smooth or observed or (rows.probs, np.ones(len(rows)))
             columns, final, complete = self._later(rows, groups, slots, ends, estimates, seen)
@@ -250,7 +255,7 @@ class Engine:
         ends: Bools,
         states: Array,
         columns: Mapping[str, Array],
-        final: list[tuple[Any, Confirmed]],
+        final: list[tuple[Any, Decided]],
         look: Callable[[Floats, list[Any]], None] | None,
     ) -> None:
         """Write what is known of each stream after its last group; `columns` are more of it."""
@@ -328,7 +333,7 @@ class Engine:
         ends: Bools,
         estimates: Array,
         seen: tuple[Array, Floats],
-    ) -> tuple[dict[str, Array], list[tuple[Any, Confirmed]], GroupedRows]:
+    ) -> tuple[dict[str, Array], list[tuple[Any, Decided]], GroupedRows]:
         """Run the stages after the filter over the groups; `seen` are predictions and weights.
 
         Return the columns of the table after each group, the final events, and the complete rows.
@@ -346,15 +351,14 @@ class Engine:
         )
         first = np.diff(groups.stream, prepend=-1) != 0
         begins_anew = first & ~groups.goes_on & (slots[groups.stream] >= 0)
-        final: list[tuple[Any, Confirmed]] = []
+        final: list[tuple[Any, Decided]] = []
         for i in groups.stream[begins_anew].tolist():
-            final += table.last_events(names[i])
+            final.append((names[i], table.last_events(names[i])))
         known = zip(slots[groups.stream].tolist(), groups.goes_on.tolist(), strict=True)
         before = [table.later(slot) if goes_on else self.stages.start() for slot, goes_on in known]
         over = ~groups.last | ends[groups.stream]
-        after, complete, events = self.stages.run(before, of_groups, over, first_seen)
-        for i, own in zip(groups.stream.tolist(), events, strict=True):
-            final += [(names[i], event) for event in own]
+        after, complete, decided = self.stages.run(before, of_groups, over, first_seen)
+        final += [(names[i], own) for i, own in zip(groups.stream.tolist(), decided, strict=True)]
         held = as_column([state.held for state in after])
         return {"held": held, "events": as_column([state.rule for state in after])}, final, complete
 
@@ -362,9 +366,9 @@ class Engine:
         """End streams, or all: their last events are confirmed; return their last smoothed rows."""
         table = self.table
         names = list(table.slots if streams is None else streams)
-        rows, events = self.stages.finish([table.later(table.slots[name]) for name in names])
-        for name, own in zip(names, events, strict=True):
-            table.confirmed += [(name, event) for event in own]
+        rows, decided = self.stages.finish([table.later(table.slots[name]) for name in names])
+        for name, own in zip(names, decided, strict=True):
+            table.keep([(name, own)])
             table.discard(name)
         return rows
 
@@ -399,18 +403,18 @@ class Engine:
         estimate = update(state, time, 0, *observed, at, None)
         if estimate is None:
             raise table.time_error(stream, slot, at)
-        kept, final = dict[str, Array](), list[tuple[Any, Confirmed]]()
+        kept, final = dict[str, Array](), list[tuple[Any, Decided]]()
         if self._policy is not None:
             calls = self.new_calls() if begins else columns.extra[slot].copy()
             calls.note(source, at, observed[0], estimate, dt)
             kept["extra"] = as_column([calls])
         if self.stages:
             if begins and slot >= 0:
-                final += table.last_events(stream)
+                final.append((stream, table.last_events(stream)))
             before = self.stages.start() if begins else table.later(slot)
-            after, events = self.stages.update(before, at, estimate, smoothed or observed, dt)
+            after, decided = self.stages.update(before, at, estimate, smoothed or observed, dt)
             kept |= {"held": as_column([after.held]), "events": as_column([after.rule])}
-            final += [(stream, event) for event in events]
+            final.append((stream, decided))
         new = [stream] if slot < 0 else []
         table.commit(np.array([slot]), new, state, time, kept, final)
         if table.drops:
@@ -423,11 +427,22 @@ class Engine:
         return None if state is None or rule is None else rule.current(state)
 
     def pop(self) -> list[tuple[Any, Confirmed]]:
-        """Return the events that were confirmed since the last call, with their streams."""
+        """Return the events that were confirmed since the last call, with their streams.
+
+        Their starts, if they were not fetched, are dropped.
+        """
         table = self.table
         # Without a call in between: a signal's handler finds all of them, or none.
         confirmed, table.confirmed = table.confirmed, []
+        for stream, (k, start, *_) in confirmed if table.started else ():
+            table.started.pop((stream, k, start), None)
         return confirmed
+
+    def pop_starts(self) -> list[tuple[Any, int, float]]:
+        """Return the starts that became final since the last call: stream, class and time."""
+        table = self.table
+        started, table.started = table.started, {}
+        return list(started)
 
     # ---- a store that keeps each stream by itself ----
 

@@ -3,19 +3,36 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import accumulate, pairwise
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from ..events import EventRule, ThresholdRule
+from ..events import EventRule, Start, ThresholdRule
 from ..inputs import Heads
 from ..support.types import Array, Bools, Floats, Ints
 from .lag import GroupedRows, LagStage
 
 Confirmed = tuple[int, float, float, float, bool]
 """Class, start, end, probability, and whether it had to be decided before all paths agreed."""
+
+
+class Decided(NamedTuple):
+    """What a rule knows of a stream's events since the call before.
+
+    Attributes
+    ----------
+    events : sequence of Confirmed
+        Those that are final.
+    starts : sequence of Start
+        Those that are final, each once: it comes with its event, or before.
+    """
+
+    events: Sequence[Confirmed] = ()
+    starts: Sequence[Start] = ()
+
+
 Rule = EventRule | ThresholdRule
 RULES = (EventRule, ThresholdRule)
 
@@ -71,9 +88,14 @@ class RuleStage:
         That of the probabilities.
     waits : bool, default True
         Whether the rows are estimates of a filter; others are taken as they are.
+    starts : bool, default False
+        Whether starts are wanted.
     """
 
-    def __init__(self, rule: Rule, heads: Heads, dtype: Any, waits: bool = True) -> None:
+    def __init__(
+        self, rule: Rule, heads: Heads, dtype: Any, waits: bool = True, starts: bool = False
+    ) -> None:
+        self._starts = starts
         self.core: Any = rule.compiled(heads, dtype)
         self._fresh = self.core.start()
         self._count = len(heads.names)
@@ -88,27 +110,34 @@ class RuleStage:
 
     def run(
         self, states: Sequence[Any], rows: GroupedRows, over: Bools, first: Floats
-    ) -> tuple[list[Any], list[list[Confirmed]]]:
-        """Take rows of streams: the states after them, and the events of each that are final.
+    ) -> tuple[list[Any], list[Decided]]:
+        """Take rows of streams: the states after them, and what is final of each one's events.
 
         `first` are the times of the first prediction of each stream and head that came by now since
         the call before, (N, H); NaN where there is none.
         """
         states, probs, first = self._without_early_rows(states, rows, first)
         cuts = np.searchsorted(rows.stream, np.arange(len(states) + 1)).tolist()
-        after, events = [], []
+        after, decided = [], []
         for i, (state, ends) in enumerate(zip(states, over.tolist(), strict=True)):
-            part, final = slice(cuts[i], cuts[i + 1]), []
+            part, final = slice(cuts[i], cuts[i + 1]), list[Confirmed]()
+            starts: list[Start] | None = [] if self._starts else None
             if cuts[i] < cuts[i + 1]:
-                state, *columns = self.core.run(state, rows.time[part], probs[part])
+                state, *columns = self.core.run(state, rows.time[part], probs[part], starts)
                 final = _listed(columns)
             if ends:
-                final += _listed(self.core.finish(state))
+                final += _listed(self.core.finish(state, starts))
             last = rows.time[cuts[i + 1] - 1] if cuts[i] < cuts[i + 1] else -np.inf
             waits = first is not None and not (first[i] <= last).all()
             after.append(Waiting(state, tuple(first[i].tolist())) if waits else state)
-            events.append(final)
-        return after, events
+            decided.append(Decided(final, starts or ()))
+        return after, decided
+
+    def update(self, state: Any, time: float, row: Array) -> tuple[Any, Decided]:
+        """Take one row of a stream that waits for no prediction. It equals `run` of one row."""
+        starts: list[Start] | None = [] if self._starts else None
+        state, events = self.core.update(state, time, row, starts)
+        return state, Decided(events, starts or ())
 
     def _without_early_rows(
         self, states: Sequence[Any], rows: GroupedRows, first: Floats
@@ -237,34 +266,34 @@ class Stages:
 
     def run(
         self, states: Sequence[Later], rows: GroupedRows, over: Bools, first: Floats
-    ) -> tuple[list[Later], GroupedRows, list[list[Confirmed]]]:
-        """Take rows of streams: what is known then, the complete rows, and the final events.
+    ) -> tuple[list[Later], GroupedRows, list[Decided]]:
+        """Take rows of streams: what is known then, the complete rows, and what is decided.
 
         The streams that are `over` have no later rows; `first` is as in `RuleStage.run`.
         """
         held: list[Any] = [state.held for state in states]
         rules: list[Any] = [state.rule for state in states]
-        events: list[list[Confirmed]] = [[] for _ in states]
+        decided = [Decided() for _ in states]
         if self.lag is not None:
             held, rows = self.lag.run(held, rows, over)
             rows = rows._replace(probs=self._shown(rows.probs))
         if self.rule is not None:
-            rules, events = self.rule.run(rules, rows, over, first)
-        return [Later(*both) for both in zip(held, rules, strict=True)], rows, events
+            rules, decided = self.rule.run(rules, rows, over, first)
+        return [Later(*both) for both in zip(held, rules, strict=True)], rows, decided
 
-    def finish(self, states: Sequence[Later]) -> tuple[GroupedRows, list[list[Confirmed]]]:
+    def finish(self, states: Sequence[Later]) -> tuple[GroupedRows, list[Decided]]:
         """End streams: their last rows, smoothed, and their last events."""
         none, times = np.empty(0, np.intp), np.empty(0)
         shape = (0, 1, 1) if self.lag is None else self.lag.shape
         rows = GroupedRows(none, none, times, times, np.empty(shape), times)
         first = np.full((len(states), len(self._heads.names)), np.nan)
-        _, rows, events = self.run(states, rows, np.ones(len(states), bool), first)
-        return rows, events
+        _, rows, decided = self.run(states, rows, np.ones(len(states), bool), first)
+        return rows, decided
 
     def update(
         self, state: Later, time: float, estimate: Array, seen: tuple[Any, Any], dt: float
-    ) -> tuple[Later, Iterable[Confirmed]]:
-        """Take one row: what is known then, and the final events. It equals `run` of one row.
+    ) -> tuple[Later, Decided]:
+        """Take one row: what is known then, and what is decided. It equals `run` of one row.
 
         `seen` are the prediction as the smoother gets it or, without one, the filter; and its
         weight.
@@ -275,24 +304,24 @@ class Stages:
         if isinstance(rule, Waiting):
             return self._update_waiting(state, time, estimate, self.of_heads(probs), weight, dt)
         if self.lag is None or held is None:
-            rule, events = self.rule.core.update(rule, time, estimate)
-            return Later(None, rule), events
+            rule, decided = self.rule.update(rule, time, estimate)
+            return Later(None, rule), decided
         held, time, results = self.lag.update(held, time, self.of_heads(probs), weight, dt)
         if results is None:
-            return Later(held, rule), ()
-        rule, events = self.rule.core.update(rule, time, self._shown(results)[0])
-        return Later(held, rule), events
+            return Later(held, rule), Decided()
+        rule, decided = self.rule.update(rule, time, self._shown(results)[0])
+        return Later(held, rule), decided
 
     def _update_waiting(
         self, state: Later, time: float, estimate: Array, row: Array, weight: Any, dt: float
-    ) -> tuple[Later, Iterable[Confirmed]]:
+    ) -> tuple[Later, Decided]:
         """Take one row of a stream of which a head may have had no prediction."""
         place, weights = np.zeros(1, np.intp), np.asarray(weight, np.float64)[None]
         probs = estimate if self.lag is None else row
         rows = GroupedRows(place, place, np.array([time]), np.array([dt]), probs[None], weights)
         first = first_predictions(rows.time, row[None], weights, place)
-        [after], _, [events] = self.run([state], rows, np.zeros(1, bool), first)
-        return after, events
+        [after], _, [decided] = self.run([state], rows, np.zeros(1, bool), first)
+        return after, decided
 
     def of_heads(self, probs: Any) -> Array:
         """Return a prediction as the filter gets it as that of heads, (H, K)."""

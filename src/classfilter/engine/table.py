@@ -17,7 +17,7 @@ from ..errors import ArgumentError, RowError
 from ..inputs import positive_duration
 from ..support.types import Array, Duration, Floats, Ints
 from .lock import new_lock
-from .stages import Confirmed, Later, Stages
+from .stages import Confirmed, Decided, Later, Stages
 
 LOG = logging.getLogger("classfilter")
 SPARE = 64
@@ -108,6 +108,8 @@ class StreamTable:
         A lower bound of the time until which no stream expires.
     confirmed : list of (stream, event)
         Events that are final and were not fetched; those of streams that are over are among them.
+    started : dict of (stream, class, start)
+        The starts of events that are final and were not fetched, in order; each maps to None.
     """
 
     def __init__(
@@ -142,6 +144,7 @@ class StreamTable:
         self.none_expire_until = -math.inf
         self._to_come = 0  # of the streams, those whose first row is noted later
         self.confirmed: list[tuple[Any, Confirmed]] = []
+        self.started: dict[tuple[Any, int, float], None] = {}
 
     def __len__(self) -> int:
         return len(self.slots)
@@ -236,16 +239,16 @@ class StreamTable:
         states: Array,
         times: Floats,
         kept: Mapping[str, Array],
-        confirmed: Iterable[tuple[Any, Confirmed]] = (),
+        final: Iterable[tuple[Any, Decided]] = (),
     ) -> None:
         """Write what is known of streams after their rows: all of it, or nothing.
 
         `slots` are -1 for the streams that are `new`. `kept` are more columns, by their names, and
-        `confirmed` the events that are final with these rows.
+        `final` the events and starts that are final with these rows.
         """
         slots, added = slots.copy(), dict(zip(new, self._reserve(len(new)), strict=True))
         slots[slots < 0] = [*added.values()]
-        columns, count = self.columns, len(self.confirmed)
+        columns, count, final = self.columns, len(self.confirmed), list(final)
         before = [column[slots] for column in columns]
         try:
             _core.commit(columns.states, columns.times, slots, states, times)
@@ -253,15 +256,24 @@ class StreamTable:
                 getattr(columns, name)[slots] = values
             columns.jumps[slots] = np.nan
             self.slots.update(added)
-            self.confirmed += confirmed
+            self.keep(final)
         except BaseException:
             del self.confirmed[count:]
+            for stream, decided in final:
+                for start in decided.starts:
+                    self.started.pop((stream, *start), None)
             for name in added:
                 self.slots.pop(name, None)
             for column, values in zip(columns, before, strict=True):
                 column[slots] = values
             self._free += added.values()
             raise
+
+    def keep(self, final: Iterable[tuple[Any, Decided]]) -> None:
+        """Keep events and starts that are final, until they are fetched."""
+        for stream, (events, starts) in final:
+            self.confirmed += [(stream, event) for event in events]
+            self.started |= {(stream, *start): None for start in starts}
 
     def touch(self, stream: Hashable, slot: int, at: float) -> None:
         """Note that a stream had a row: it is the last one to go now, and the clock goes on."""
@@ -354,9 +366,12 @@ class StreamTable:
     def forget(self, stream: Hashable) -> None:
         """Forget a stream; its last events are confirmed."""
         slot, last = self.slots[stream], self.last_events(stream)
+        events = [(stream, event) for event in last.events]
+        starts = {(stream, *start): None for start in last.starts}
         # Without a call in between: a signal's handler finds the stream, or its last events.
         del self.slots[stream]
-        self.confirmed += last
+        self.confirmed += events
+        self.started |= starts
         self._release(slot)
 
     def discard(self, stream: Hashable) -> None:
@@ -373,7 +388,7 @@ class StreamTable:
         """Return what the stages after the filter know of the stream in a slot."""
         return Later(self.columns.held[slot], self.columns.events[slot])
 
-    def last_events(self, stream: Hashable) -> list[tuple[Any, Confirmed]]:
+    def last_events(self, stream: Hashable) -> Decided:
         """Return the events of a stream that are final if it is over.
 
         A rule that fails loses them, and says so in the log: the rows of other streams, which may
@@ -381,13 +396,13 @@ class StreamTable:
         """
         later = self.later(self.slots[stream])
         if later.rule is None:
-            return []
+            return Decided()
         try:
-            _, [events] = self._stages.finish([later])
+            _, [decided] = self._stages.finish([later])
         except ValueError as error:
             LOG.error("stream %r ends without its last events: %s", stream, error)
-            return []
-        return [(stream, event) for event in events]
+            return Decided()
+        return decided
 
     def rename(self, old: Hashable, new: Hashable) -> None:
         """Give the slot of a stream, and its events, another name, or raise and change nothing."""
@@ -399,13 +414,16 @@ class StreamTable:
                 "new", new, problem=problem, fix=f"forget those first: drop([{new!r}])"
             )
         confirmed = [(new if name == old else name, event) for name, event in self.confirmed]
+        started = {
+            (new if name == old else name, k, start): None for name, k, start in self.started
+        }
         if self.expire_after is not None:
             # It is the last one to go now, and streams go in the order in which they were seen.
             self.columns.seen[slot] = self.clock
         # Without a call in between: a signal's handler finds the stream by one of the names.
         slots[new] = slot
         del slots[old]
-        self.confirmed[:] = confirmed
+        self.confirmed[:], self.started = confirmed, started
         if old in self.strays:
             self.strays[new] = self.strays.pop(old)
 

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .. import _core
 from ..errors import ArgumentError
-from ..events import Event, EventRule, Events, event_of
+from ..events import CurrentEvent, Event, EventRule, Events, event_of
 from ..filters import Filter, unpack_state
 from ..inputs import (
     LARGEST_SECONDS,
@@ -224,7 +224,7 @@ class Tracker:
         rule = pipe.rule if smoother is None else smoother.rule
         self._engine = Engine(
             pipe, smoother=smoother, lag=None if lag is None else checked_lag(lag),
-            rule=rule, policy=pipe.policy, **limits,
+            rule=rule, policy=pipe.policy, starts=True, **limits,
         )  # fmt: skip
         self._unit, self._spelling = TimeUnit(unit), Spelling()
         self._as_it_is = self._unit.as_it_is
@@ -303,7 +303,7 @@ class Tracker:
                 )  # fmt: skip
             else:
                 estimate = self._rule.update_stream(
-                    self._update_stream, columns[6], table.confirmed, stream,
+                    self._update_stream, columns[6], table.confirmed, table.started, stream,
                     columns[0], columns[1], slot, probs, beta, at, logarithms,
                     self._counts.numbers, number,
                 )  # fmt: skip
@@ -553,8 +553,37 @@ class Tracker:
             confirmed = self._engine.pop()
         return Events([event_of(stream, self._names, *event[:4]) for stream, event in confirmed])
 
+    def pop_starts(self) -> list[Event]:
+        """Return the events whose start became final since the last call: what an alarm needs.
+
+        Nothing that comes can withdraw such an event, or change its class or its start; its end,
+        and with it the probability, is None. Each event has one start, which comes before the event
+        or with it. One that `pop_events` has returned by then is not returned here: call this one
+        first. Of an event that `max_duration` divides, the first piece has a start. See
+        docs/events.md for how long a start takes to become final.
+
+        Examples
+        --------
+        >>> import classfilter as cf
+        >>> tracker = cf.Tracker(cf.RawFilter(["rest", "fall"]), events=cf.EventRule(1.0))
+        >>> for time in range(8):
+        ...     _ = tracker.update("ann", float(time), None, "rest" if time < 4 else "fall")
+        ...     for event in tracker.pop_starts():
+        ...         print(time, event.label, event.start)
+        2 rest 0.0
+        7 fall 4.0
+        """
+        self._require_events()
+        with free(self._lock):
+            started = self._engine.pop_starts()
+        return Events(
+            [event_of(stream, self._names, k, start, None, None) for stream, k, start in started]
+        )
+
     def current(self, stream: Hashable) -> Any:
         """Return the `Event` of a stream that goes on at present, provisional: its end is None.
+
+        Its `final` tells whether its start can no longer change, nor the event be withdrawn.
 
         None where no event is reported at present: an ignored class, uncertain or unknown time,
         and after the first row of a stream, since a row lasts until the next. Of several labels at
@@ -566,8 +595,10 @@ class Tracker:
             current = self._engine.current(self._table.slot(stream))
         several = isinstance(current, list)
         events = [
-            event_of(stream, self._names, k, start, None, probability)
-            for k, start, probability, _ in (current if several else [current] if current else [])
+            CurrentEvent(stream, self._names[k], start, None, probability, final=final)
+            for k, start, probability, final in (
+                current if several else [current] if current else []
+            )
         ]
         return events if several else next(iter(events), None)
 
@@ -659,6 +690,9 @@ class Tracker:
                 meta["confirmed"] = [
                     (store.name_as_json(name), *event) for name, event in table.confirmed
                 ]
+                meta["started"] = [
+                    (store.name_as_json(name), *start) for name, *start in table.started
+                ]
         return store.Saved(kind, self._pipe, names, columns, meta, more)
 
     @classmethod
@@ -692,6 +726,11 @@ class Tracker:
             for name, *event in meta["confirmed"]:
                 confirmed = store.confirmed(event, classes)
                 self._table.confirmed.append((store.name_from_json(name), confirmed))
+            for name, k, start in meta["started"]:
+                if k not in classes:
+                    raise ValueError("a start has no class")
+                key = store.name_from_json(name), int(k), store.finite(start)
+                self._table.started[key] = None
         self._counts.restore(meta["sources"])
         strays = {store.name_from_json(name): at for name, at in meta["strays"]}
         clock = math.nan if meta["clock"] is None else store.finite(meta["clock"])

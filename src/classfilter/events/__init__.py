@@ -4,16 +4,18 @@ from ..support.imports import public
 from .dates import date_text, microseconds
 from .files import event_format, read_events, write_events
 from .formats import FORMATS
-from .list import Event, Events, event_of
-from .rule import EVIDENCE, EventRule
+from .list import CurrentEvent, Event, Events, event_of
+from .rule import EVIDENCE, EventRule, Start
 from .threshold_rule import ThresholdRule
 
 __all__ = [
     "EVIDENCE",
     "FORMATS",
+    "CurrentEvent",
     "Event",
     "EventRule",
     "Events",
+    "Start",
     "ThresholdRule",
     "date_text",
     "event_format",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
-from typing import Any, NamedTuple, SupportsIndex, overload
+from typing import Any, NamedTuple, Self, SupportsIndex, overload
 
 from ..errors import ArgumentError, RowError
 from ..inputs import FRAMES, REMEDY, as_frame, parse_timestamp
@@ -64,6 +64,29 @@ class Event(NamedTuple):
     def duration(self) -> float | None:
         """How long it lasts; None while it is provisional."""
         return None if self.end is None else self.end - self.start
+
+
+class CurrentEvent(Event):
+    """The event of a stream that goes on at present.
+
+    Parameters
+    ----------
+    values
+        Those of an `Event`.
+    final : bool
+        Whether nothing that comes can change its class or its start, or withdraw it.
+    """
+
+    final = False
+
+    def __new__(cls, *values: Any, final: bool = False) -> Self:
+        """Return an event, which also knows whether its start is final."""
+        event = super().__new__(cls, *values)
+        event.final = final
+        return event
+
+    def __repr__(self) -> str:
+        return f"{super().__repr__()[:-1]}, final={self.final})"
 
 
 def event_of(

@@ -15,6 +15,8 @@ from ..errors import ArgumentError, names_keywords
 from ..inputs import Heads, duration
 from ..support.types import Floats, is_number
 
+Start = tuple[int, float]
+"""The class of an event, and when it starts."""
 EventColumns = tuple[Any, ...]
 """Label, start, end, probability, and whether it was forced, of each event, (N,)."""
 
@@ -40,24 +42,39 @@ class HeadRules(_core.HeadRules):
         self._rules = [(h, rule) for h, rule in enumerate(rules) if rule is not None]
         self._first = {h: heads.spans[h].stop - heads.sizes[h] for h, _ in self._rules}
 
-    def run(self, state: tuple[bytes, ...], times: Floats, probs: ArrayLike) -> tuple[Any, ...]:
+    def run(
+        self,
+        state: tuple[bytes, ...],
+        times: Floats,
+        probs: ArrayLike,
+        starts: list[Start] | None = None,
+    ) -> tuple[Any, ...]:
         """Take many rows, (T, C): the new state, and the events as columns."""
         # The sum of a label's row may round to a little more than 1; what is not near it, the core
         # refuses.
         stack, after, found = np.maximum(self._heads.stacked(np.asarray(probs)), 0), [], []
+        told: list[Start] = []
         for (h, rule), before in zip(self._rules, state, strict=True):
             rows = np.ascontiguousarray(stack[:, h, : self._heads.sizes[h]])
-            part, *columns = rule.run(before, times, rows)
+            own = None if starts is None else list[Start]()
+            part, *columns = rule.run(before, times, rows, own)
             after.append(part)
             found.append((columns[0] + self._first[h], *columns[1:]))
+            told += [(k + self._first[h], start) for k, start in own or ()]
+        if starts is not None:
+            starts += sorted(told, key=_by_start)
         return tuple(after), *_in_order(found)
 
-    def finish(self, state: tuple[bytes, ...]) -> EventColumns:
+    def finish(self, state: tuple[bytes, ...], starts: list[Start] | None = None) -> EventColumns:
         """End the stream: its last events as columns."""
-        found = []
+        found, told = [], list[Start]()
         for (h, rule), part in zip(self._rules, state, strict=True):
-            label, *columns = rule.finish(part)
+            own = None if starts is None else list[Start]()
+            label, *columns = rule.finish(part, own)
             found.append((label + self._first[h], *columns))
+            told += [(k + self._first[h], start) for k, start in own or ()]
+        if starts is not None:
+            starts += sorted(told, key=_by_start)
         return _in_order(found)
 
     def current(self, state: tuple[bytes, ...]) -> list[tuple[int, float, float, bool]]:
@@ -82,6 +99,11 @@ def _in_order(parts: list[EventColumns]) -> EventColumns:
     columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
     order = np.lexsort((columns[0], columns[2]))
     return tuple(column[order] for column in columns)
+
+
+def _by_start(start: Start) -> tuple[float, int]:
+    k, time = start
+    return time, k
 
 
 EVIDENCE = ("time", "log")

@@ -11,7 +11,7 @@ from numpy.typing import DTypeLike
 from ..errors import ArgumentError, names_keywords
 from ..inputs import Heads, duration
 from ..support.types import Array, Bools, Floats, Ints, is_number
-from .rule import EventColumns
+from .rule import EventColumns, Start
 
 BELOW = 0.15
 """By default an event ends so far below the threshold at which it begins."""
@@ -140,11 +140,13 @@ class HeldThresholds:
         """Return the state of a new stream."""
         return ()
 
-    def run(self, state: _Held, time: Floats, probs: Array) -> tuple[Any, ...]:
+    def run(
+        self, state: _Held, time: Floats, probs: Array, starts: list[Start] | None = None
+    ) -> tuple[Any, ...]:
         """Take further rows of a stream; no event is final yet."""
         return (*state, (time, probs)), *self._rule.events(time[:0], probs[:0], self._classes)
 
-    def finish(self, state: _Held) -> EventColumns:
+    def finish(self, state: _Held, starts: list[Start] | None = None) -> EventColumns:
         """Return the events of a stream that ends."""
         if not state:
             return self._rule.events(np.empty(0), np.empty((0, len(self._classes))), self._classes)

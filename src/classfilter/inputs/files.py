@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 import csv
 import glob
 import gzip
@@ -10,7 +9,6 @@ import io
 import json
 import re
 import zlib
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -18,13 +16,12 @@ from functools import cached_property
 from itertools import compress
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
-from ..errors import ArgumentError, Fix, RowError
+from ..errors import ArgumentError, RowError
 from ..support.atomic import atomic_write
 from ..support.imports import import_optional
-from ..support.types import is_number
-from .columns import Layout, TableFormat, columns_by_name_here, is_number_here
+from .columns import Layout, TableFormat, columns_by_name_here
 from .frames import as_frame, classes_of_labels, to_polars
 from .heads import Heads
 
@@ -35,130 +32,30 @@ if TYPE_CHECKING:
 SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
 """The separators that are looked for, and their names on the command line."""
 
-BEGINNING = 1 << 20
-"""So many bytes are read to find the dialect: the header has to be shorter."""
-
 GZIP, ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
-COMMA_NUMBER = r"^(\s*[+-]?\d*),(\d+(?:[eE][+-]?\d+)?\s*)$"
-PATTERNS = {",": COMMA_NUMBER, ".": COMMA_NUMBER.replace(",", r"\.")}
+DECIMAL_COMMA = r"^(\s*[+-]?\d*),(\d+(?:[eE][+-]?\d+)?\s*)$"
 
 
-class Dialect(NamedTuple):
-    """How a CSV file is written.
-
-    Attributes
-    ----------
-    separator : str
-        One character.
-    names : list of str
-        The header.
-    """
-
-    separator: str
-    names: list[str]
-
-    def rename(self, names: list[str]) -> list[str]:
-        """Return what columns are called, by the names that Polars reads.
-
-        Polars leaves quotes doubled, and gives the second of two equal names another one.
-        """
-        if len(names) != len(self.names):
-            return names
-        return [new or name for name, new in zip(names, self.names, strict=True)]
-
-
-def find_dialect(
-    path: Path, name: str, separator: str | None = None, time: str = "time", usual: str = ","
-) -> Dialect:
-    """Find how a CSV file is written, from its header.
-
-    Parameters
-    ----------
-    path : Path
-        The file, perhaps compressed.
-    name : str
-        How messages call it.
-    separator : str, optional
-        The separator, where it is known.
-    time : str
-        The name of the column of times: where the header could have several separators, it is the
-        one that gives this name.
-    usual : str
-        The separator of a file that has none in its header.
-    """
-    data = _beginning(path)
-    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) or b"\0" in data[:1000]:
-        raise not_utf8(name, "UTF-16")
-    text = data.decode("utf-8-sig", errors="replace").lstrip("\r\n")
-    line = text.partition("\n")[0]
-    if "\ufffd" in line:
-        raise not_utf8(name, "latin1", 1)
-    if "\r" in line.removesuffix("\r"):
-        raise ValueError(f"{name} has lines that end with \\r alone; write \\n in its place")
-    if separator is None:
-        separator = _find_separator(text, name, time, usual)
-    names = _names(text, separator, name)
-    for column, count in Counter(filter(None, names)).items():
-        if count > 1:
-            raise ValueError(f"{name} has {count} columns {column!r}; rename them, or keep one")
-    return Dialect(separator, names)
-
-
-def _find_separator(text: str, name: str, time: str, usual: str) -> str:
-    """Return the separator of a header; where it could be several, the one with a time column."""
-    unquoted = re.sub('"[^"]*"', "", text.partition("\n")[0])
-    several = [separator for separator in SEPARATORS if separator in unquoted]
-    if len(several) > 1:
-        with_time = [
-            separator
-            for separator in several
-            if time.casefold() in (n.strip().casefold() for n in _names(text, separator, name))
-        ]
-        several = with_time or several
-    if len(several) > 1 and usual == ",":
-        kinds = " and ".join(map(repr, several))
-        problem = f"is not given, and {kinds} may separate the columns of {name}"
-        raise ArgumentError(
-            "separator", None, problem=problem, fix=("say which: ", Fix("separator", several[0]))
-        )
-    return several[0] if len(several) == 1 else usual
-
-
-def is_compressed(beginning: bytes) -> bool:
-    """Return whether a file is compressed, by its first bytes."""
-    return beginning.startswith((GZIP, ZSTD))
-
-
-def _names(text: str, separator: str, name: str) -> list[str]:
-    try:
-        rows = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
-        return next((row for row in rows if row), [])
-    except csv.Error as error:
-        raise ValueError(f"{name} cannot be read as .csv: its first line: {error}") from None
-
-
-def _beginning(path: Path) -> bytes:
-    """Return the first bytes of a file, decompressed."""
-    with path.open("rb") as file:
-        data = file.read(BEGINNING)
-    if data.startswith(GZIP):
-        with gzip.open(path) as unpacked:
-            return unpacked.read(BEGINNING)
-    if data.startswith(ZSTD):  # the standard library reads it from Python 3.14 on
-        polars = import_optional("polars")
-        how = {"has_header": False, "infer_schema": False, "quote_char": None, "n_rows": 100}
-        lines = polars.read_csv(path, separator="\x01", encoding="utf8-lossy", **how)
-        return b"".join(f"{line or ''}\n".encode() for line in lines.to_series())
-    return data
-
-
-def not_utf8(name: str, encoding: str, line: int | None = None) -> ValueError:
-    """Return the error of a file in another encoding."""
-    where = "" if line is None else f" in line {line}"
-    likely = f"{name} is not in UTF-8{where}; if it is in {encoding}, convert it"
-    return ValueError(
-        f"{likely}: iconv -f {encoding} -t UTF-8, or pandas.read_csv(..., encoding={encoding!r})"
+def lines_of(path: Path) -> pl.LazyFrame:
+    """Return the lines of a file of text, perhaps compressed, as a column; null where empty."""
+    return cast(
+        "pl.LazyFrame",
+        import_optional("polars").scan_csv(
+            glob.escape(str(path)),  # Polars would expand a pattern
+            has_header=False,
+            separator="\x01",
+            quote_char=None,
+            infer_schema=False,
+            encoding="utf8-lossy",
+            truncate_ragged_lines=True,
+        ),
     )
+
+
+def not_utf8(encoding: str = "latin1") -> str:
+    """Return what to say of a file in another encoding."""
+    convert = f"iconv -f {encoding} -t UTF-8, or pandas.read_csv(..., encoding={encoding!r})"
+    return f"it is not UTF-8; if it is {encoding}, convert it: {convert}"
 
 
 def open_lines(path: Path) -> BinaryIO:
@@ -169,115 +66,6 @@ def open_lines(path: Path) -> BinaryIO:
         return io.BytesIO()
     opener = gzip.open if magic.startswith(GZIP) else Path.open
     return cast(BinaryIO, opener(path, "rb"))
-
-
-def first_line_not_utf8(path: Path) -> int | None:
-    """Return the first line that is not UTF-8, from 1; None if there is none."""
-    # The error may be that of a file that was cut off.
-    with suppress(EOFError, OSError, zlib.error), open_lines(path) as lines:
-        for number, line in enumerate(lines, 1):
-            try:
-                line.decode()
-            except UnicodeDecodeError:
-                return number
-    return None
-
-
-class DecimalMark:
-    """Turns decimal commas into points, part by part; all numbers must have the same mark."""
-
-    def __init__(self, mark: str = "") -> None:
-        self._mark = mark
-
-    def points(self, df: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
-        """Return a table of text with points in the numbers of some columns."""
-        polars = import_optional("polars")
-        for mark in PATTERNS:
-            if mark != self._mark and _contains(df.select(columns), mark):
-                if self._mark:
-                    raise self._disagreement(df.select(columns), mark)
-                self._mark = mark
-        if self._mark != ",":
-            return df
-        return df.with_columns(polars.col(*columns).str.replace(COMMA_NUMBER, "${1}.${2}"))
-
-    def _disagreement(self, df: pl.DataFrame, mark: str) -> RowError:
-        """Return the error of the first number with another mark than those before."""
-        there = {c.name: c.str.contains(PATTERNS[mark]).arg_true() for c in df}
-        row, column = min((int(rows[0]), name) for name, rows in there.items() if len(rows))
-        words = {",": "commas", ".": "points"}[self._mark]
-        must = f"other numbers have decimal {words}"
-        fix = "write all of them in one way"
-        return RowError(f"column {column}", df[column][row], must=must, fix=fix, row=row)
-
-
-def _contains(df: pl.DataFrame, mark: str) -> bool:
-    """Return whether any number of a table of text has a decimal mark."""
-    cells = import_optional("polars").all().str
-    # Few files get as far as the pattern, which takes longer.
-    tests = cells.contains(mark, literal=True), cells.contains(PATTERNS[mark])
-    return all(any(df.select(test.any()).row(0)) for test in tests)
-
-
-def has_decimal_commas(df: pl.DataFrame) -> bool:
-    """Return whether a column of text has a number with a comma."""
-    text = df.select(import_optional("polars").selectors.string())
-    return bool(text.columns) and _contains(text, ",")
-
-
-_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
-_BLOCK = 1 << 20
-
-
-def check_lines(path: Path, name: str) -> None:
-    """Raise where a key of the first line is there twice, or text has half of a character.
-
-    Polars takes the first of two values, where others take the last, and half of a character as
-    NUL, so that two streams become one.
-    """
-    with open_lines(path) as lines:
-        first = lines.readline(_BLOCK)
-        for line in _objects(first):
-            twice = [key for key in dict(line) if sum(key == other for other, _ in line) > 1]
-            if twice:
-                raise ValueError(
-                    f"{name}, line 1: the key {twice[0]!r} is there twice; name it once"
-                )
-        if not _has_surrogate(first, lines):
-            return
-        lines.seek(0)
-        for number, text in enumerate(lines, 1):
-            if _SURROGATE.search(text) and any(map(_is_half, _objects(text))):
-                raise ValueError(
-                    f"{name}, line {number}: text has half of a character, a surrogate without its "
-                    "other half; write it in UTF-8"
-                )
-
-
-def _objects(text: bytes) -> list[list[tuple[str, Any]]]:
-    """Return the object of a line as its pairs; Polars says what is wrong with another one."""
-    try:
-        pairs = json.loads(text, object_pairs_hook=list)
-    except (ValueError, RecursionError):
-        return []
-    return [pairs] if type(pairs) is list and all(type(pair) is tuple for pair in pairs) else []
-
-
-def _has_surrogate(before: bytes, file: BinaryIO) -> bool:
-    while before:
-        block = file.read(_BLOCK)
-        if _SURROGATE.search(before + block[:8]):  # it may begin in one and end in the other
-            return True
-        before = block
-    return False
-
-
-def _is_half(pairs: list[tuple[str, Any]]) -> bool:
-    try:
-        json.dumps(pairs, ensure_ascii=False).encode()
-    except UnicodeEncodeError:
-        return True
-    return False
 
 
 TEXT = {".csv": ",", ".tsv": "\t"}
@@ -339,9 +127,17 @@ class TableInput:
                 quoted ^= self.is_csv and text.count(b'"') % 2 == 1
         return None
 
-    def dialect(self, time: str) -> Dialect:
-        """Return how a CSV file is written."""
-        return find_dialect(self.path, self.name, self.separator, time, TEXT[self.suffix])
+    def find_separator(self) -> str:
+        """Return the separator of a CSV file: if none is given, the most frequent in the header."""
+        if self.separator is not None:
+            return self.separator
+        header = next(filter(None, lines_of(self.path).head(100).collect().to_series()), "")
+        if "\ufffd" in header or "\0" in header:
+            encoding = "UTF-16" if "\0" in header else "latin1"
+            raise ValueError(f"{self.name}, line 1: {not_utf8(encoding)}")
+        unquoted = re.sub('"[^"]*"', "", header)
+        best = max(SEPARATORS, key=unquoted.count)
+        return best if best in unquoted else TEXT[self.suffix]
 
 
 def read_table(
@@ -363,8 +159,8 @@ def read_table(
     columns : mapping of str to str, optional
         The names of columns in the table, where they differ; see `filter_table`.
     separator : str, optional
-        That of a CSV file. By default it is found in the header: a comma, a semicolon, a tab or a
-        bar. Numbers may have decimal commas where it is no comma.
+        That of a CSV file. By default the most frequent one in the header: a comma, a semicolon, a
+        tab or a bar. Numbers may have decimal commas where it is no comma.
 
     Examples
     --------
@@ -381,12 +177,11 @@ def read_table(
         if source.is_csv:
             return _read_csv(source, columns_by_name_here(columns))
         with source.path.open("rb") as file:
-            how: dict[str, Any] = {}
-            if source.suffix != ".parquet":
-                check_lines(source.path, source.name)
-                how["infer_schema_length"] = None
-            read = polars.read_parquet if source.suffix == ".parquet" else polars.read_ndjson
-            df: pl.DataFrame = read(file, **how)
+            df: pl.DataFrame = (
+                polars.read_parquet(file)
+                if source.suffix == ".parquet"
+                else polars.read_ndjson(file, infer_schema_length=None)
+            )
     return df
 
 
@@ -428,33 +223,38 @@ def naming_lines(source: TableInput | str | PathLike[str]) -> Iterator[None]:
 
 def _read_csv(source: TableInput, columns: Mapping[str, str]) -> pl.DataFrame:
     polars = import_optional("polars")
-    dialect = source.dialect(columns.get("time", "time"))
-    texts = [columns.get(n, n) for n in ("stream", "source", "label", "prediction")]
-    how: dict[str, Any] = {
-        "infer_schema_length": None,
-        "schema_overrides": dict.fromkeys(texts, polars.String),
-        "separator": dialect.separator,
-    }
+    texts = [columns.get(name, name) for name in ("stream", "source", "label", "prediction")]
+    with source.path.open("rb") as file:
+        separator = source.find_separator()
+        df: pl.DataFrame = polars.read_csv(
+            file,
+            infer_schema_length=None,
+            schema_overrides=dict.fromkeys(texts, polars.String),
+            separator=separator,
+        )
+    check_names(df.columns, source.name)
+    text = [n for n, kind in df.schema.items() if kind == polars.String and n not in texts]
+    return as_numbers(df if separator == "," else with_points(df, text), text) if text else df
 
-    def read(**more: Any) -> pl.DataFrame:
-        with source.path.open("rb") as file:
-            df: pl.DataFrame = polars.read_csv(file, **how, **more)
-        df.columns = dialect.rename(df.columns)
-        return df
 
-    df = read()
-    here = {name: key for key, name in columns.items()}
-    used = [name for name in df.columns if is_number_here(here.get(name, name))]
-    if df.select(used).select(polars.selectors.float()).columns:
-        others = used
-    else:  # the columns of classes may have other names
-        others = [name for name in df.columns if name not in texts]
-    if dialect.separator != "," and has_decimal_commas(df.select(others)):
-        df = read(decimal_comma=True)
-        mixed = [name for name in used if df.schema[name] == polars.String]
-        df = DecimalMark(",").points(df, mixed) if mixed else df
-    text = [name for name in used if df.schema[name] == polars.String]
-    return as_numbers(df, text) if text else df
+def check_names(names: Sequence[str], file: str) -> None:
+    """Refuse a column that is there twice: Polars gives the second one another name."""
+    for name in names:
+        twice = re.fullmatch(r"(.+)_duplicated_\d+", name)
+        if twice and twice[1] in names:
+            raise ValueError(f"{file} has several columns {twice[1]!r}; rename them, or keep one")
+
+
+def with_points(df: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
+    """Return a table of text with points for decimal commas; a column that has both stays."""
+    polars = import_optional("polars")
+    commas = [
+        name
+        for name in columns
+        if df[name].str.contains(",", literal=True).any()
+        and not df[name].str.contains(DECIMAL_COMMA.replace(",", r"\.")).any()
+    ]
+    return df.with_columns(polars.col(commas).str.replace(DECIMAL_COMMA, "${1}.${2}"))
 
 
 def as_numbers(df: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
@@ -539,9 +339,6 @@ def reading(source: TableInput) -> Iterator[None]:
     ) as error:  # fmt: skip
         if isinstance(error, OSError) and error.errno is not None:  # not one of Polars
             raise
-        line = None if source.suffix == ".parquet" else first_line_not_utf8(source.path)
-        if line is not None:
-            raise not_utf8(source.name, "latin1", line) from error
         broken = _broken_line(source)
         if broken is not None:
             raise ValueError(f"{source.name}, line {broken}") from error
@@ -550,47 +347,30 @@ def reading(source: TableInput) -> Iterator[None]:
 
 
 def _broken_line(source: TableInput) -> str | None:
-    """Return the line of a text file that cannot be read, and what is wrong with it."""
-    with suppress(EOFError, OSError, zlib.error), open_lines(source.path) as lines:
-        if source.is_csv:
-            with io.TextIOWrapper(lines, "utf-8-sig", "replace", newline="") as text:
-                return _uneven_record(source, text)
-        if source.suffix != ".parquet":
-            return _odd_object(lines)
-    return None
-
-
-def _uneven_record(source: TableInput, text: io.TextIOWrapper) -> str | None:
-    """Return the first record of a CSV file with more cells than the header, or an open quote."""
-    cells, begins = 0, 1
-    records = csv.reader(text, delimiter=source.dialect("time").separator, strict=True)
-    try:
-        for record in records:
-            cells = cells or len(record)
-            if len(record) > cells:
-                return f"{begins}: it has {len(record)} cells, the header has {cells}"
-            begins = records.line_num + 1
-    except csv.Error as error:
-        return f"{begins}: {error}; look for a quote that does not end"
-    return None
-
-
-def _odd_object(lines: BinaryIO) -> str | None:
-    """Return the first line that is no JSON object, or has another type than those before."""
-    kinds: dict[str, str] = {}
-    for number, text in enumerate(lines, 1):
-        if not text.strip():
-            continue
+    """Return the first line of a file of text that cannot be read, and what is wrong with it."""
+    begins, cells = 1, 0
+    unreadable = (EOFError, OSError, zlib.error, import_optional("polars").exceptions.PolarsError)
+    with suppress(*unreadable), open_lines(source.path) as lines:  # a file that was cut off
         try:
-            cells = json.loads(text)
+            if source.is_csv:
+                text = (line.decode() for line in lines)
+                records = csv.reader(text, delimiter=source.find_separator(), strict=True)
+                for record in records:
+                    cells = cells or len(record)
+                    if len(record) > cells:
+                        return f"{begins}: it has {len(record)} cells, the header has {cells}"
+                    begins = records.line_num + 1
+            elif source.suffix != ".parquet":
+                for begins, line in enumerate(lines, 1):
+                    value = json.loads(line) if line.strip() else {}
+                    if not isinstance(value, dict):
+                        return f"{begins}: it is {value}, not an object: " + '{"time": ...}'
+        except UnicodeDecodeError:
+            return f"{begins}: {not_utf8()}"
+        except csv.Error as error:
+            return f"{begins}: {error}; look for a quote that does not end"
         except (ValueError, RecursionError) as error:
-            return f"{number}: it is not JSON: {getattr(error, 'msg', error)}"
-        if not isinstance(cells, dict):
-            return f"{number}: it is {json.dumps(cells)[:80]}, not an object: " + '{"time": ...}'
-        for key, cell in cells.items():
-            kind = "number" if is_number(cell) else type(cell).__name__
-            if cell is not None and kinds.setdefault(key, kind) != kind:
-                return f"{number}: {key} is {json.dumps(cell)}, but a {kinds[key]} in lines before"
+            return f"{begins}: it is not JSON: {getattr(error, 'msg', error)}"
     return None
 
 
@@ -615,9 +395,6 @@ def file_suffix(path: Path, suffixes: Sequence[str] = SUFFIXES) -> str:
 
 
 ROWS_AT_ONCE = 100_000
-HEADER_LINES = {".csv": 1, ".tsv": 1, ".ndjson": 0, ".jsonl": 0}
-SAMPLES, SAMPLE = 16, 1 << 16
-"""The number of rows of a long file of text is estimated from so many places, of so many bytes."""
 
 
 class TableFile:
@@ -641,27 +418,20 @@ class TableFile:
         polars = import_optional("polars")
         self.source = source if isinstance(source, TableInput) else TableInput.of(source)
         self.format = format or TableFormat()
-        self._marks: DecimalMark | None = None
-        literal = glob.escape(str(self.source.path))  # Polars would expand a pattern
+        self._separator = ","
+        literal = glob.escape(str(self.source.path))
         # One lazy frame for all: Polars keeps the schema and the metadata with it.
         self._scan: pl.LazyFrame
         with self.source.path.open("rb"), reading(self.source):  # Polars' error would be another
             if self.source.is_csv:
-                dialect = self.source.dialect(self.format.columns.get("time", "time"))
-                self._scan = polars.scan_csv(
-                    literal,
-                    infer_schema=False,
-                    with_column_names=dialect.rename,
-                    separator=dialect.separator,
-                )
-                if dialect.separator != ",":
-                    self._marks = DecimalMark()
+                self._separator = self.source.find_separator()
+                self._scan = polars.scan_csv(literal, infer_schema=False, separator=self._separator)
             elif self.source.suffix == ".parquet":
                 self._scan = polars.scan_parquet(literal)
             else:
-                check_lines(self.source.path, self.source.name)
                 self._scan = polars.scan_ndjson(literal, infer_schema_length=None)
             self.columns: list[str] = self._scan.collect_schema().names()
+            check_names(self.columns, self.source.name)
 
     @cached_property
     def layout(self) -> Layout:
@@ -686,24 +456,12 @@ class TableFile:
     @cached_property
     def rows(self) -> int:
         """The number of rows; a text file is read to count them."""
+        polars = import_optional("polars")
+        counts = self._scan.select(polars.len())
+        if self.source.suffix in (".ndjson", ".jsonl"):  # Polars would parse all of it
+            counts = lines_of(self.source.path).select(polars.first().is_not_null().sum())
         with reading(self.source):
-            return int(self._scan.select(import_optional("polars").len()).collect().item())
-
-    def about_rows(self) -> int | None:
-        """Return about how many rows there are, without reading all; None if it is compressed."""
-        if self.source.suffix == ".parquet":
-            return self.rows
-        size, lines, seen = self.source.path.stat().st_size, 0, 0
-        with self.source.path.open("rb") as file:
-            if is_compressed(file.peek(4)):
-                return None
-            step = max(size // SAMPLES, SAMPLE)
-            for start in range(0, size, step):
-                file.seek(start + (step - SAMPLE) // 2)
-                text = file.read(SAMPLE)
-                lines += text.count(b"\n")
-                seen += len(text)
-        return round(lines * size / max(seen, 1)) - HEADER_LINES[self.source.suffix]
+            return int(counts.collect().item())
 
     @cached_property
     def stream_rows(self) -> dict[Any, int]:
@@ -746,6 +504,4 @@ class TableFile:
 
     def with_points(self, df: pl.DataFrame) -> pl.DataFrame:
         """Return a part of a CSV file with points in its numbers, which are text."""
-        if self._marks is None:
-            return df
-        return self._marks.points(df, self.layout.number_columns)
+        return df if self._separator == "," else with_points(df, self.layout.number_columns)

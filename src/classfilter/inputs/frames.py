@@ -300,7 +300,7 @@ def column_numbers(series: Any) -> Floats:
         if percent:
             fix = ("leave out the sign %, and give ", Fix("scores", "percent"))
         if isinstance(cell, str) and _reads_as_number(cell):
-            fix = "the column is text: convert it to numbers"
+            fix = "the column is text: convert it to numbers, with one decimal mark"
         raise RowError(f"column {series.name}", cell, must=must, fix=fix, row=row)
     return np.array(cells, dtype=np.float64)
 

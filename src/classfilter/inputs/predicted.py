@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -177,6 +177,9 @@ class Rows:
             names = ", ".join(map(repr, self.streams[:5])) + ", ..." * (len(self.streams) > 5)
             raise ArgumentError("stream", stream, must=f"the streams are {names}")
         return self.by_stream()[stream]
+
+    def __iter__(self) -> NoReturn:
+        raise TypeError("Rows do not iterate; rows.streams has the names, rows[name] a stream")
 
     def by_stream(self) -> dict[Any, Rows]:
         """Return the rows of each stream, in order of time, by its name."""

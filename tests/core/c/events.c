@@ -107,6 +107,23 @@ static void check_events(const settings *s, const cf_event *events, size_t count
     }
 }
 
+/* Each event has the start that was told for it, and no other was told: `open` is the one whose event is to come, or -1e300. */
+static void check_starts(const settings *s, void *state, const cf_event *events, size_t count, double *open) {
+    cf_event starts[CF_EVENTS_ROOM(NODES) + 1];
+    const size_t found = CF_(cf_events_starts)(&s->rule, state, events, count, starts);
+    size_t i, next = 0;
+    for (i = 0; i < count; i++) {
+        REQUIRE(*open == events[i].start || (next < found && starts[next].start == events[i].start));
+        if (*open != events[i].start) REQUIRE(starts[next].label == events[i].label && starts[next++].end == events[i].end);
+        *open = -1e300;
+    }
+    if (next < found) {
+        REQUIRE(*open == -1e300 && starts[next].end == starts[next].start);
+        *open = starts[next++].start;
+    }
+    REQUIRE(next == found && CF_(cf_events_starts)(&s->rule, state, events, count, starts) == 0);
+}
+
 /* Changes some bytes. What is still a state can be used. */
 static size_t harm(const settings *s, const char *state, size_t bytes, char *copy, char *spare) {
     cf_event events[CF_EVENTS_ROOM(NODES)], event;
@@ -118,6 +135,7 @@ static size_t harm(const settings *s, const char *state, size_t bytes, char *cop
     for (i = 0; i < changes; i++) copy[below(bytes)] ^= (char)(1 << below(8));
     if (CF_(cf_events_check)(&s->rule, copy, bytes) != CF_OK) return 0;
     CF_(cf_events_current)(&s->rule, copy, spare, &event, &open, &confirmed);
+    (void)CF_(cf_events_starts)(&s->rule, copy, events, 0, &event);
     for (i = 0; i < 30; i++) {
         time += uniform();
         make_row(s, row);
@@ -166,7 +184,7 @@ static size_t stream(void) {
     cf_event events[CF_EVENTS_ROOM(NODES)];
     cf_real row[MOST];
     const size_t nodes = 4 + below(4), slots = 2 + below(6);
-    double time = 1000 * uniform(), end = -1e300;
+    double time = 1000 * uniform(), end = -1e300, open = -1e300;
     size_t bytes, t, count, survived = 0;
     char *state, *copy, *spare;
     make_rule(&s);
@@ -182,12 +200,15 @@ static size_t stream(void) {
         REQUIRE(CF_(cf_events_update)(&s.rule, state, time, row, events, &count) == CF_OK);
         REQUIRE(count <= CF_EVENTS_ROOM(nodes));
         check_events(&s, events, count, &end);
+        check_starts(&s, state, events, count, &open);
         REQUIRE(CF_(cf_events_check)(&s.rule, state, bytes) == CF_OK);
         if (t % 8 == 0) survived += harm(&s, state, bytes, copy, spare);
         time += uniform() < 0.05 ? 0 : uniform() < 0.05 ? 5 * uniform() : 0.25;
     }
     REQUIRE(CF_(cf_events_finish)(&s.rule, state, events, &count) == CF_OK);
     check_events(&s, events, count, &end);
+    check_starts(&s, state, events, count, &open);
+    REQUIRE(open == -1e300);
     many_rows(&s);
     free(state);
     free(copy);
