@@ -2,7 +2,7 @@
 
 from ..support.imports import public
 from . import baselines
-from .base import KINDS, Filter, FilterType, with_options
+from .base import KINDS, CompiledFilter, Filter, FilterType, with_options
 from .baselines import *  # noqa: F403
 from .baselines import EmaState, HoldState, RawState, WindowState
 from .dirichlet import DirichletFilter, DirichletState, default_concentration
@@ -20,7 +20,9 @@ from .smoothing import (
 )
 from .sticky import StickyFilter, StickyState
 
+<<<<<<< HEAD
 __all__ = [
+    "BASELINES",
     "KINDS",
     "DirichletFilter",
     "DirichletState",
@@ -54,4 +56,11 @@ __all__ = [
 __all__ += baselines.__all__
 
 public(*KINDS.values(), DirichletState, StickyState, Filter, MultiLabelFilter)
+=======
+public(DirichletFilter, DirichletState, StickyFilter, StickyState, Filter, MultiLabelFilter)
+public(EmaFilter, HoldFilter, MeanFilter, RawFilter, VoteFilter)
+>>>>>>> main
 public(EmaState, HoldState, RawState, WindowState, module=__name__)
+
+BASELINES = tuple(kind for kind, cls in KINDS.items() if not issubclass(cls, CompiledFilter))
+"""The kinds of the simple filters."""
