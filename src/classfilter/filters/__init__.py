@@ -20,46 +20,7 @@ from .smoothing import (
 )
 from .sticky import StickyFilter, StickyState
 
-<<<<<<< HEAD
-__all__ = [
-    "BASELINES",
-    "KINDS",
-    "DirichletFilter",
-    "DirichletState",
-    "EmaState",
-    "Filter",
-    "FilterType",
-    "HoldState",
-    "MultiLabelFilter",
-    "RawState",
-    "SmoothedGroup",
-    "Smoother",
-    "StickyFilter",
-    "StickyState",
-    "StreamRows",
-    "StreamRunner",
-    "WindowState",
-    "check_lag",
-    "check_smoother",
-    "default_concentration",
-    "exponential",
-    "generator",
-    "heads_of_filter",
-    "likelihoods",
-    "pack_state",
-    "smooth_one",
-    "smoothed_rows",
-    "unpack_state",
-    "with_classes",
-    "with_options",
-]
-__all__ += baselines.__all__
-
 public(*KINDS.values(), DirichletState, StickyState, Filter, MultiLabelFilter)
-=======
-public(DirichletFilter, DirichletState, StickyFilter, StickyState, Filter, MultiLabelFilter)
-public(EmaFilter, HoldFilter, MeanFilter, RawFilter, VoteFilter)
->>>>>>> main
 public(EmaState, HoldState, RawState, WindowState, module=__name__)
 
 BASELINES = tuple(kind for kind, cls in KINDS.items() if not issubclass(cls, CompiledFilter))
