@@ -27,6 +27,8 @@ source, sink = os.open(sys.argv[3], os.O_RDONLY), os.open(os.devnull, os.O_WRONL
 os.set_blocking(source, True)
 held, saves, save = [], [], LiveStreams.save
 def timed(streams):
+    if streams.wait() is None:
+        return
     held.append(resident())
     start = time.process_time()
     save(streams)
@@ -34,9 +36,10 @@ def timed(streams):
     held.append(resident())
 LiveStreams.save = timed
 before, start = resident(), time.process_time()
-make_chain = lambda classes: Pipeline(DirichletFilter(classes))
-serve(make_chain, source=source, sink=sink, state=state, every=1e9, **limits)
-print(held[-2] - before, held[-1] - before, saves[-1], time.process_time() - start)
+make_pipe = lambda classes: Pipeline(DirichletFilter(classes))
+serve(make_pipe, source=source, sink=sink, state=state, every=1e9, **limits)
+held = held or [before] * 2
+print(held[-2] - before, held[-1] - before, sum(saves), time.process_time() - start)
 """
 
 
@@ -62,13 +65,12 @@ def main(count: int = 1_000_000) -> None:
         for name, limits in (("no limit", {}), ("--expire-after", {"expire_after": 1e9})):
             state = Path(folder, f"state {len(limits)}")
             memory, saving, save, _ = serve(state, limits, lines)
-            again, _, _, restart = serve(state, limits, empty)
-            sizes = [memory, saving, again, state.stat().st_size]
+            *_, restart = serve(state, limits, empty)
+            sizes = [memory, saving, state.stat().st_size]
             per_stream = [f"{size / count:.0f}" for size in sizes]
             print(
-                f"  {name:16} bytes per stream: {per_stream[0]}, while saved {per_stream[1]}, "
-                f"after a restart {per_stream[2]}, in the file {per_stream[3]}; processor time: "
-                f"saved in {save:.1f} s, restarted in {restart:.1f} s",
+                f"  {name:16} bytes per stream: {per_stream[0]}, once saved {per_stream[1]}, "
+                f"in the file {per_stream[2]}; processor time: saved in {save:.1f} s, restarted in {restart:.1f} s",
                 flush=True,
             )
 
