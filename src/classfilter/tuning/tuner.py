@@ -20,7 +20,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from ..engine import expected
-from ..errors import names_keywords
+from ..errors import ArgumentError, names_keywords
 from ..inputs import Rows, at_reliability
 from ..pipeline import Channel, Pipeline
 from ..policy import Policy
@@ -44,6 +44,7 @@ from .label_tuning import LabelTuning
 from .memory import estimate_memory
 from .model import MIN_AGREEMENT, EstimatedModel, agreement, estimate_model, mean_shares, tempered
 from .objective import Objective, Progress
+from .operating import with_operating_point
 from .passes import Passes
 from .record import TuningRecord, noted
 from .rows import LABEL_RELIABILITY, JoinedRows, concatenate
@@ -146,6 +147,8 @@ def tune(
     max_changes_per_hour: float | None = None,
     max_delay: float | str | timedelta | None = None,
     event_duration: Duration | Mapping[str, Duration] | None = None,
+    max_false_events_per_day: float | None = None,
+    detect_within: Duration | None = None,
     progress: Progress | None = None,
 ) -> Pipeline:
     """Choose a filter, the sources' weights and their channels, without labels.
@@ -188,6 +191,11 @@ def tune(
         there are as many on these recordings as the time of each class by its duration leads to
         expect. With a duration for each class, costs are in the same ratio as durations, and the
         number of all events is matched. If in doubt, give a shorter one.
+    max_false_events_per_day, detect_within : float; float, str or timedelta, optional
+        With `labels`: the rule for live events that finds most events, of those with at most so
+        many false ones a day; an event counts if its start is reported within this time. The curve
+        is ``pipe.tuning.operating``. If no rule keeps to the limit, the closest is chosen, and a
+        warning says what it does.
     progress : callable, optional
         Called with the share of the work that is done, 0 to 1.
 
@@ -226,6 +234,11 @@ def tune(
             f"labels is True, but no recording with predictions of {best!r} has a label; leave it "
             "out"
         )
+    wanted = max_false_events_per_day, detect_within
+    if wanted != (None, None) and not labels:
+        name = "detect_within" if max_false_events_per_day is None else "max_false_events_per_day"
+        given = detect_within if max_false_events_per_day is None else max_false_events_per_day
+        raise ArgumentError(name, given, "labels choose the operating point", "give labels=True")
     rate = steps_between_calls(every, budget, policy, step_of(several))
     how = rate, channel, labels, max_changes_per_hour, max_delay
     if not several[0].heads.is_exclusive:
@@ -237,7 +250,11 @@ def tune(
         result = by_label.result(limits.changes, progress)
     else:
         result = _tune_classes(several, filter, best, *how, progress)
-    return with_event_rule(result, thin(several, best, rate).recordings, durations, labels)
+    recordings = thin(several, best, rate).recordings
+    result = with_event_rule(result, recordings, durations, labels)
+    if wanted != (None, None):
+        result = with_operating_point(result, recordings, max_false_events_per_day, detect_within)
+    return result
 
 
 def _tune_classes(
