@@ -60,15 +60,15 @@ def live(rec: Rows, pipe: cf.Pipeline) -> tuple[int, int, list[float]]:
     events += tracker.pop_events()
     mine = [e for e in events if e.label == "seizure"]
     truth = [e for e in cf.label_events(rec) if e.label == "seizure"]
-    delays = []
-    for true in truth:
-        assert true.end is not None
-        late = [
-            max(0.0, reported[e.start] - true.start)
-            for e in mine
-            if e.start < true.end and (e.end or 0) > true.start
-        ]
-        delays += [min(late)] if late else []
+    late: dict[float, float] = {}
+    for event in mine:
+        for true in truth:  # in order; the first that it overlaps is the one it finds
+            assert true.end is not None
+            if event.start < true.end and (event.end or 0) > true.start:
+                delay = max(0.0, reported[event.start] - true.start)
+                late[true.start] = min(delay, late.get(true.start, delay))
+                break
+    delays = list(late.values())
     assert rec.label is not None
     first = rec.time[np.flatnonzero(rec.label >= 0)[0]]
     false = sum(

@@ -52,8 +52,8 @@ class OperatingPoint(NamedTuple):
     rule : EventRule
         Of live events.
     sensitivity : float
-        The share of the true events whose start was reported in time, while they were there or
-        after.
+        The share of the true events whose start was reported in time. A reported event finds the
+        first true one that it overlaps.
     false_per_day : float
         Events per day that overlap no true event of their class.
     delay : float
@@ -141,11 +141,31 @@ def _measures(point: OperatingPoint) -> list[str]:
     return [f"{point.sensitivity:.0%}", f"{point.false_per_day:.1f}", delay]
 
 
+def limits_of(
+    max_false_events_per_day: float | None, detect_within: Duration | None, labels: bool
+) -> tuple[float, float] | None:
+    """Return the most false events per day and how late a report may be; None without either."""
+    most, within = math.inf, math.inf
+    given = {"max_false_events_per_day": max_false_events_per_day, "detect_within": detect_within}
+    given = {name: value for name, value in given.items() if value is not None}
+    for name, value in given.items():
+        if not labels:
+            must = "labels choose the operating point"
+            raise ArgumentError(name, value, must=must, fix="give labels=True")
+    if max_false_events_per_day is not None:
+        most = max_false_events_per_day
+        if not is_number(most) or not most > 0:
+            raise ArgumentError("max_false_events_per_day", most, must="it must be positive")
+    if detect_within is not None:
+        within = positive_duration("detect_within", detect_within)
+    return (most, within) if given else None
+
+
 def with_operating_point(
     pipe: Pipeline,
     recordings: Sequence[Rows],
-    max_false_events_per_day: float | None,
-    detect_within: Duration | None,
+    most: float,
+    within: float,
 ) -> Pipeline:
     """Return a pipeline whose live rule keeps to a limit of false events, chosen by the labels.
 
@@ -155,19 +175,11 @@ def with_operating_point(
         Filters the rows.
     recordings : sequence of Rows
         At the rate at which the reference will be called; times are seconds.
-    max_false_events_per_day : float, optional
-        The limit; without it, F1 decides.
-    detect_within : duration, optional
-        How late a report may be to count; by default any time before the event is over.
+    most : float
+        The limit of false events per day; where it is infinite, F1 decides.
+    within : float
+        How late a report may be to count.
     """
-    most, within = math.inf, math.inf
-    if max_false_events_per_day is not None:
-        most = max_false_events_per_day
-        if not is_number(most) or not most > 0:
-            must = "it must be positive"
-            raise ArgumentError("max_false_events_per_day", most, must=must)
-    if detect_within is not None:
-        within = positive_duration("detect_within", detect_within)
     known = [rec for rec in recordings if rec.label is not None and (rec.label >= 0).any()]
     heads, classes = pipe.heads, classes_looked_for(known)
     step = step_of(known)
@@ -247,8 +259,9 @@ def count(rule: EventRule, rec: Rows, P: Array, heads: Heads, classes: Sequence[
         first = np.full(len(spans.start), math.inf)
         for start, stop in mine:
             overlaps = (spans.start < stop) & (spans.end > start)
-            late = max(reported.get((k, start), math.inf), start) - spans.start[overlaps]
-            first[overlaps] = np.minimum(first[overlaps], np.maximum(late, 0))
+            one = np.flatnonzero(overlaps)[:1]  # or a rule that reports one long event finds all
+            late = reported.get((k, start), math.inf) - spans.start[one]
+            first[one] = np.minimum(first[one], np.maximum(late, 0))
             inside = (time >= start) & (time < stop)
             false += not overlaps.any() and bool((inside & known).any())
         true += len(first)

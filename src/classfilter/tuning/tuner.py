@@ -44,7 +44,7 @@ from .label_tuning import LabelTuning
 from .memory import estimate_memory
 from .model import MIN_AGREEMENT, EstimatedModel, agreement, estimate_model, mean_shares, tempered
 from .objective import Objective, Progress
-from .operating import with_operating_point
+from .operating import limits_of, with_operating_point
 from .passes import Passes
 from .record import TuningRecord, noted
 from .rows import LABEL_RELIABILITY, JoinedRows, concatenate
@@ -212,6 +212,7 @@ def tune(
     if filter not in KINDS:
         raise ValueError(f"filter is {filter!r}; it must be one of {', '.join(KINDS)}")
     limits = Limits.of(max_changes_per_hour, max_delay)
+    point = limits_of(max_false_events_per_day, detect_within, labels)
     best = find_reference(several, reference)
     durations = EventDurations.of(event_duration, several[0].classes)
     several, silent = without_silent(several)
@@ -227,11 +228,6 @@ def tune(
             f"labels is True, but no recording with predictions of {best!r} has a label; leave it "
             "out"
         )
-    wanted = max_false_events_per_day, detect_within
-    if wanted != (None, None) and not labels:
-        name = "detect_within" if max_false_events_per_day is None else "max_false_events_per_day"
-        given = detect_within if max_false_events_per_day is None else max_false_events_per_day
-        raise ArgumentError(name, given, "labels choose the operating point", "give labels=True")
     rate = steps_between_calls(every, budget, policy, step_of(several))
     how = rate, channel, labels, max_changes_per_hour, max_delay
     if not several[0].heads.is_exclusive:
@@ -245,8 +241,8 @@ def tune(
         result = _tune_classes(several, filter, best, *how, progress)
     recordings = thin(several, best, rate).recordings
     result = with_event_rule(result, recordings, durations, labels)
-    if wanted != (None, None):
-        result = with_operating_point(result, recordings, max_false_events_per_day, detect_within)
+    if point is not None:
+        result = with_operating_point(result, recordings, *point)
     return result
 
 
