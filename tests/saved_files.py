@@ -15,16 +15,16 @@ import classfilter as cf
 def loaded(text: str) -> Any:
     """Load the settings that a file would have."""
     with TemporaryDirectory() as folder:
-        path = Path(folder) / ("walk.json" if text.startswith("{") else "walk.toml")
-        path.write_text(text)
+        path = Path(folder) / "walk.json"
+        path.write_text(text, "utf-8")
         return cf.load(path)
 
 
 def file_of(pipe: cf.Pipeline) -> str:
     """Return what is saved."""
     with TemporaryDirectory() as folder:
-        pipe.save(Path(folder) / "walk.toml")
-        return (Path(folder) / "walk.toml").read_text()
+        pipe.save(Path(folder) / "walk.json")
+        return (Path(folder) / "walk.json").read_text("utf-8")
 
 
 def sql(path: Path, statement: str, *values: Any) -> list[Any]:

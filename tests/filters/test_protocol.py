@@ -332,8 +332,8 @@ def test_a_run_does_not_change_its_arguments(make: Make) -> None:
 @every_filter
 def test_save_and_load(make: Make, tmp_path: Path) -> None:
     f = fresh(make, 4)
-    cf.Pipeline(f).save(tmp_path / "filter.toml")
-    g = cf.load(tmp_path / "filter.toml")
+    cf.Pipeline(f).save(tmp_path / "filter.json")
+    g = cf.load(tmp_path / "filter.json")
     stream = random_stream(4, 30, 6)
     assert type(g.filter) is type(f)
     assert same(f.run(*stream), g.filter.run(*stream))

@@ -54,9 +54,9 @@ def distributions(P: Any) -> None:
     assert (abs(P.sum(axis=-1) - 1) < 1e-4).all()
 
 
-def toml(data: bytes) -> None:
+def settings(data: bytes) -> None:
     """Settings are refused with a message, or saved and read again as they are."""
-    path = FOLDER / "settings.toml"
+    path = FOLDER / "settings.json"
     path.write_bytes(data)
     with suppress(ValueError):
         first = cf.load(path)
@@ -336,7 +336,7 @@ def event_lines(data: bytes) -> None:
 TARGETS: dict[str, Callable[[bytes], None]] = {
     target.__name__: target
     for target in (
-        *(toml, csv, ndjson, checkpoint, bank, tracker, api),
+        *(settings, csv, ndjson, checkpoint, bank, tracker, api),
         *(event_files, labels, event_lines),
     )
 }

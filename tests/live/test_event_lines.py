@@ -278,14 +278,14 @@ def test_the_smoother_of_a_file_decides(run: Run) -> None:
     """By its own settings and rule; an option of the command changes what it names."""
     f = cf.StickyFilter(["walk", "sit", "sleep"], half_life=2.0)
     slow = cf.Pipeline(cf.StickyFilter(f.classes, half_life=9.0), rule=cf.EventRule(3.0, shift=0.5))
-    cf.Pipeline(f, rule=cf.EventRule(1.0), smoother=slow).save("both.toml")
-    options = ["--config=both.toml", "--lag=3"]
+    cf.Pipeline(f, rule=cf.EventRule(1.0), smoother=slow).save("both.json")
+    options = ["--config=both.json", "--lag=3"]
     for more in ([], ["--change-cost=1"]):
         code, out, err = stream(run, ROWS, "--events", *options, *more)
         assert code == 0, err
         found = by_stream(parsed(out))
         assert found == by_stream(offline(run, ROWS, *options, *more))
-    _, out, _ = stream(run, ROWS, "--events", "--config=both.toml")
+    _, out, _ = stream(run, ROWS, "--events", "--config=both.json")
     assert by_stream(parsed(out)) != found
 
 
@@ -296,8 +296,8 @@ def test_options_of_a_rule_need_events(run: Run) -> None:
 
 @pytest.mark.parametrize("config", [False, True])
 def test_no_rule_is_an_error_of_usage(run: Run, config: bool) -> None:
-    cf.Pipeline(cf.DirichletFilter(["walk", "sit", "sleep"])).save("filter.toml")
-    options = ["--config=filter.toml"] if config else FILTER
+    cf.Pipeline(cf.DirichletFilter(["walk", "sit", "sleep"])).save("filter.json")
+    options = ["--config=filter.json"] if config else FILTER
     err = refused(run, ROWS, "--events=found", *options, code=2)
     assert "there is no rule for events; give --change-cost, such as 30s, or --config" in err
 

@@ -71,7 +71,7 @@ class Life:
         self.state, self.events = folder / "state", folder / "events"
         self.ends: Counter[str] = Counter()
         self.furthest = 0
-        PIPE.save(folder / "pipeline.toml")
+        PIPE.save(folder / "pipeline.json")
 
     def position(self) -> int:
         """Return the number of the line that the state lacks first."""
@@ -97,7 +97,7 @@ class Life:
 
     def start(self, room: int | None = None) -> Any:
         """Start a process; with `room`, no file may grow beyond so many bytes."""
-        command = [sys.executable, "-m", "classfilter", "stream", "--config", "pipeline.toml"]
+        command = [sys.executable, "-m", "classfilter", "stream", "--config", "pipeline.json"]
         command += ["--classes", ",".join(CLASSES), "--state", "state", "--events", "events"]
         command += ["--every", "0.05s", "--line-number", "n", "--max-jump", f"{MAX_JUMP:.0f}s"]
 

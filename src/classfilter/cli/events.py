@@ -50,7 +50,7 @@ def rule_for(pipe: Pipeline | None, options: dict[str, Any]) -> EventRule:
     if before is None and not options:
         raise click.UsageError(
             "there is no rule for events; give --change-cost, such as 30s, or --config with a "
-            "section [events], which tune --event-duration writes"
+            "rule under events, which tune --event-duration writes"
         )
     return EventRule(**options) if before is None else replace(before, **options)
 
@@ -141,7 +141,7 @@ RULE = option_group(
     short_help="Write the events of a file: start, end, class.",
     epilog=example(
         "classfilter events day.csv -o events.csv --event-duration 5min",
-        "classfilter events day.csv -o day.rttm --config walk.toml --min-duration 10s",
+        "classfilter events day.csv -o day.rttm --config walk.json --min-duration 10s",
     ),
 )
 @input_options

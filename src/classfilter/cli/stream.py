@@ -32,7 +32,7 @@ REJECTED = 3
 
 @click.command(
     short_help="Filter lines as they come, NDJSON to NDJSON.",
-    epilog=example("classifier | classfilter stream --config walk.toml --state walk.state | app"),
+    epilog=example("classifier | classfilter stream --config walk.json --state walk.state | app"),
 )
 @filter_options
 @table_options

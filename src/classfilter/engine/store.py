@@ -367,7 +367,7 @@ class File:
             "kind": saved.kind,
             "digest": saved.pipe.digest,
             "token": token,
-            "settings": saved.pipe.settings_and_expected,
+            "settings": saved.pipe.content,
         }
         texts = ((name, json.dumps(value)) for name, value in meta.items())
         db.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", texts)

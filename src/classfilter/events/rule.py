@@ -226,7 +226,7 @@ class EventRule:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """The settings that differ from the defaults, as a TOML file has them; and the cost."""
+        """The settings that differ from the defaults, as a file has them; and the cost."""
         defaults = EventRule()
         return {
             field.name: list(value) if isinstance(value, tuple) else value
