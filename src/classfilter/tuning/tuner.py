@@ -20,7 +20,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from ..engine import expected
-from ..errors import ArgumentError, names_keywords
+from ..errors import names_keywords
 from ..inputs import Rows, at_reliability
 from ..pipeline import Channel, Pipeline
 from ..policy import Policy
