@@ -122,7 +122,7 @@ def stream(
         return
     if settings.tunes:
         raise click.UsageError(
-            "stream cannot tune on lines that are to come; give --config, a file that classfilter "
+            "stream cannot tune on lines that have not arrived; give --config, a file that classfilter "
             "tune writes, or settings such as --half-life 60s"
         )
     if options["finish"] and events is None:
