@@ -122,8 +122,8 @@ def stream(
         return
     if settings.tunes:
         raise click.UsageError(
-            "stream cannot tune on lines that have not arrived; give --config, a file that classfilter "
-            "tune writes, or settings such as --half-life 60s"
+            "stream cannot tune on lines that have not arrived; give --config, a file that "
+            "classfilter tune writes, or settings such as --half-life 60s"
         )
     if options["finish"] and events is None:
         raise click.UsageError("--finish is given without --events; give both")
