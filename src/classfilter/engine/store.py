@@ -71,7 +71,7 @@ class Saved(NamedTuple):
     meta : dict
         What else is known, as JSON has it.
     events : list of (stream, event)
-        Events that nobody has fetched yet.
+        Events that nobody has fetched yet. A start among them has None as its end and probability.
     first_event : int
         The number of the first of them.
     """
@@ -196,9 +196,11 @@ class File:
                 self._db = _connected(self.path, self._writes)
                 self.is_new = self._checked()
                 if self._writes:
-                    # What is committed is on the disk: in the log, and later in the file.
-                    self._db.execute("PRAGMA journal_mode = WAL")
+                    # What is committed is on the disk: in the log, and later in the file. A new
+                    # file needs no log, and is written once.
                     self._db.execute("PRAGMA synchronous = FULL")
+                    if not self.is_new:
+                        self._db.execute("PRAGMA journal_mode = WAL")
                     self.hold()
                     self.is_new = self._checked()
                 elif self.is_new:
@@ -334,7 +336,10 @@ class File:
                 with suppress(sqlite3.Error):
                     self._db.execute("ROLLBACK")
                 raise
-            self.is_new = False
+            if self.is_new:
+                self.is_new = False
+                with suppress(sqlite3.Error):  # the next to open it tries again
+                    self._db.execute("PRAGMA journal_mode = WAL")
         return written
 
     def _change(
@@ -472,11 +477,11 @@ def _event_rows(
 
 
 def _event(row: tuple[Any, ...], classes: Sequence[str]) -> tuple[Any, Confirmed]:
-    """Return an event of a file, or raise: of one of the classes, with times."""
-    _, stream, name, *times, forced = row
-    start, end, probability = map(finite, times)
+    """Return an event of a file, or raise: of a class, with times; a start has no end."""
+    _, stream, name, start, *rest, forced = row
+    end, probability = rest if rest == [None, None] else map(finite, rest)
     k = [*map(str, classes)].index(name)
-    return _name(stream), (k, start, end, probability, bool(forced))
+    return _name(stream), (k, finite(start), end, probability, bool(forced))
 
 
 def finite(number: Any) -> float:
