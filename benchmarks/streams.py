@@ -70,7 +70,8 @@ def main(count: int = 1_000_000) -> None:
             per_stream = [f"{size / count:.0f}" for size in sizes]
             print(
                 f"  {name:16} bytes per stream: {per_stream[0]}, once saved {per_stream[1]}, "
-                f"in the file {per_stream[2]}; processor time: saved in {save:.1f} s, restarted in {restart:.1f} s",
+                f"in the file {per_stream[2]}; processor time: saved in {save:.1f} s, "
+                f"restarted in {restart:.1f} s",
                 flush=True,
             )
 
