@@ -202,7 +202,7 @@ def test_a_save_of_what_changed_equals_one_of_all(
 
 def test_only_what_changed_is_written(tmp_path: Path) -> None:
     path = tmp_path / "file"
-    tracker = cf.Tracker(cf.StickyFilter(CLASSES), events=cf.EventRule(0.5))
+    tracker = cf.Tracker(cf.StickyFilter(CLASSES))
     for name in "abcd":
         tracker.update(name, 1.0, None, GOOD)
     tracker.save(path)
