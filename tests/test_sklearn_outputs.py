@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -66,12 +67,12 @@ CASES += [(True, estimator) for estimator in (*ESTIMATORS.values(), ONE_AGAINST_
 @pytest.mark.parametrize("lag", [0, 3])
 def test_predictions_equal_a_filter_of_each_output(labels: bool, estimator: Any, lag: int) -> None:
     data = Data(labels=labels)
-    make: Any = {"filter": cf.StickyFilter, "half_life": 20.0}
+    make: Any = {"filter": partial(cf.StickyFilter, stay=0.5 ** (1 / 20))}
     if labels:
-        make = {"filter": cf.MultiLabelFilter(3, cf.StickyFilter(2, half_life=20.0))}
+        make = {"filter": cf.MultiLabelFilter(3, cf.StickyFilter(2, stay=0.5 ** (1 / 20)))}
     model = FilteredClassifier(estimator, **make, lag=lag).fit(data.X, data.y, **data.where)
     expected = [
-        by_hand(cf.StickyFilter(P.shape[1], half_life=20.0), P, data.groups, data.times, lag)
+        by_hand(cf.StickyFilter(P.shape[1], stay=0.5 ** (1 / 20)), P, data.groups, data.times, lag)
         for P in each_output(estimator.fit(data.X, data.y).predict_proba(data.X), labels)
     ]
     filtered = model.predict_proba(data.X, **data.where)
@@ -174,7 +175,9 @@ def test_names_a_half_life_and_what_makes_a_filter() -> None:
     assert model.classes_.tolist() == ["robin", "wren", "owl"]
     assert model.filter_.classes == ("robin", "wren", "owl")
     assert repr(model.filter_.filters[0]) == repr(cf.DirichletFilter(2, half_life=30.0))
-    sticky = FilteredClassifier(FOREST, cf.StickyFilter, half_life=9.0).fit(data.X, y)
+    sticky = FilteredClassifier(FOREST, partial(cf.StickyFilter, stay=0.5 ** (1 / 9))).fit(
+        data.X, y
+    )
     assert isinstance(sticky.filter_.filters[2], cf.StickyFilter)
     one_row = FilteredClassifier(FOREST).fit  # too few rows for folds
     with pytest.warns(UserWarning, match="too few rows for folds"):

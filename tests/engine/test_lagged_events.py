@@ -124,7 +124,7 @@ def test_live_events_with_a_lag_are_those_of_the_table(
 
 def test_a_score_of_0_in_single_precision() -> None:
     """The floor that takes its place has the same bits, live and in the table."""
-    f = cf.MultiLabelFilter(["a", "b"], cf.StickyFilter(2, half_life=3.0, dtype="float32"))
+    f = cf.MultiLabelFilter(["a", "b"], cf.StickyFilter(2, stay=0.5 ** (1 / 3), dtype="float32"))
     pipe = cf.Pipeline(f, beta={"w": 0.25, "s": 1.0}, rule=cf.EventRule(0.3))
     rows = [(1.0, "w", [0.7, 0.3]), (2.0, "w", [0.7, 0.0]), (3.0, "s", [0.9, 1.0])]
     table = {"time": [1.0, 2.0, 3.0], "source": ["w", "w", "s"]}

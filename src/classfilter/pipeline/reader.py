@@ -55,7 +55,7 @@ KEYS = (*OF_A_SMOOTHER, "policy", "expected", "smoother")
 _PLAIN = ("classes", "scores", "filter")
 _TEXT = ("estimate", "dtype", "strong", "weak")
 _TRUTH = ("bounded",)
-_DURATIONS = ("half_life", "interval", "seconds")
+_DURATIONS = ("half_life", "dwell", "interval", "seconds")
 
 
 def load(path: str | PathLike[str]) -> Pipeline:
