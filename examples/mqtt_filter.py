@@ -25,7 +25,7 @@ from typing import Any
 
 import classfilter as cf
 
-STATE = Path("mqtt.npz")
+STATE = Path("mqtt.db")
 STATUS = "classfilter/status"
 MAX_JUMP = "1d"  # a row this far ahead of the one before has a wrong clock, unless the next agrees
 NEEDS = (

@@ -350,6 +350,12 @@ export interface Event<Stream = StreamName> {
   probability: number | null;
 }
 
+/** The event that goes on at present. */
+export interface CurrentEvent<Stream = StreamName> extends Event<Stream> {
+  /** Whether no later row changes its class or its start, or withdraws it. */
+  final: boolean;
+}
+
 /** An event that no later row changes. */
 export interface ConfirmedEvent<Stream = StreamName> extends Event<Stream> {
   end: number;
@@ -473,11 +479,16 @@ export class Tracker<Stream extends StreamName = string, Label = ClassName> {
   /** The events that were confirmed since the last call, each once; of a stream that is dropped or over, all are. */
   popEvents(): ConfirmedEvent<Stream>[];
   /**
+   * The events whose start became final since the last call, each once, with the end null: what an alarm needs. No later row
+   * withdraws or moves them. Those that `popEvents` has returned by then are not among them.
+   */
+  popStarts(): Event<Stream>[];
+  /**
    * The event of a stream that goes on at present, with the end null; null where none is reported, as after a
    * stream's first row: a row lasts until the next. Of several labels at once,
    * a list: an event for each label that is on.
    */
-  current(stream: Stream): Label extends readonly ClassName[] ? Event<Stream>[] : Event<Stream> | null;
+  current(stream: Stream): Label extends readonly ClassName[] ? CurrentEvent<Stream>[] : CurrentEvent<Stream> | null;
   /** Forget streams; their last events are confirmed. */
   drop(streams: Iterable<Stream>): void;
   /** Set the clock of all streams to now; forget the streams that are over, and return them. */

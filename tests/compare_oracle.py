@@ -12,13 +12,15 @@ from sklearn import metrics as sk
 
 import classfilter as cf
 from classfilter import Comparison, Rows
-from classfilter.compare import Measure
 from slow_metrics import slow_calibration_error, slow_delays, slow_switches
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 NAN = float("nan")
 K = 4
+ROWS = (
+    "accuracy", "macro_f1", "log_loss", "calibration_error", "switches", "delay"
+)  # fmt: skip
 
 
 def changed(rec: Rows, **new: Any) -> Rows:
@@ -55,15 +57,9 @@ def perfect(rec: Rows) -> Floats:
     return np.eye(K)[np.maximum(label, 0)]
 
 
-def measures(result: Comparison, name: str) -> dict[str, Measure]:
-    (row,) = [row for row in result.rows if row.name == name]
-    return row.measures
-
-
 def values(result: Comparison, name: str) -> dict[str, float]:
     """Return the measures of rows; events of the same rows are tested by themselves."""
-    found = {key: measure.value for key, measure in measures(result, name).items()}
-    return {key: value for key, value in found.items() if "event" not in key}
+    return {key: getattr(result[name], key) for key in ROWS}
 
 
 # --- the methods, row by row ----------------------------------------------------------------
@@ -111,7 +107,7 @@ def ema(rec: Rows) -> Floats:
     return np.array(out)
 
 
-LOOPS = {"Raw": raw, "Hold": hold, "Mean of 5": mean_of(5), "Vote of 5": vote, "Ema": ema}
+LOOPS = {"Raw": raw, "Hold": hold, "Mean of 5": mean_of(5), "Vote of 5": vote, "EMA": ema}
 
 
 def last_of_each_time(rec: Rows, P: Floats) -> tuple[Ints, Floats, list[float]]:
@@ -143,7 +139,6 @@ def by_hand(recs: Sequence[Rows], probs: Sequence[Floats]) -> dict[str, float]:
         "macro_f1": sk.f1_score(y, p.argmax(axis=1), average="macro"),
         "log_loss": sk.log_loss(y, floored, labels=range(K)),
         "calibration_error": slow_calibration_error(y.tolist(), p.tolist()),
-        "brier": sum(sk.brier_score_loss(y == c, p[:, c]) for c in range(K)),
         "switches": 3600 * switches / seconds,
         "delay": float(np.mean(delays)),
     }

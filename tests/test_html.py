@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import classfilter as cf
-from classfilter.compare import Measure, Row
+from classfilter.compare import Difference, Row
 from classfilter.tuning import TuningRecord
 
 HOSTILE = (
@@ -88,28 +88,28 @@ def test_tuned_settings_are_explained() -> None:
 
 
 def comparison(names: Any = ("Raw", "Mine", "Late")) -> cf.Comparison:
-    accuracy = [Measure(0.5, 0.4, 0.6), Measure(0.9, 0.85, 0.95), Measure(0.8, 0.8, 0.8)]
-    rows = [
-        Row(name, i == 2, {"accuracy": accuracy[i], "switches": Measure(i, math.nan, math.nan)})
-        for i, name in enumerate(names)
+    differences = [
+        Difference(-0.4, -0.5, -0.3, "worse"),
+        Difference(0, 0, 0, "best"),
+        Difference(-0.1, -0.3, 0.1, "level"),
     ]
-    return cf.Comparison(rows, 3, 120, names[0], 7.0)
+    rows = [
+        Row(name=name, accuracy=x, switches=i, differences={"accuracy": differences[i]})
+        for i, (name, x) in enumerate(zip(names, (0.5, 0.9, 0.8), strict=True))
+    ]
+    return cf.Comparison(rows=rows, reference=names[0], notes=(f"Reference: {names[0]}.", "More."))
 
 
 def test_a_comparison_is_its_table() -> None:
-    result = comparison()
-    root = parse(result)
+    root = parse(comparison())
     assert cells(root) == [
-        ["", "accuracy (%)", "switches per hour"],
-        ["Raw", "50.0 ± 10.0", "0.0"],
-        ["Mine", "90.0 ± 5.0", "1.0"],
-        ["Late *", "80.0 ± 0.0", "2.0"],
+        ["", "accuracy (%)", "to the best", "switches per hour"],
+        ["Raw", "50.0", "-40.0 ± 10.0 worse", "0.0"],
+        ["Mine", "90.0", "best", "1.0"],
+        ["Late", "80.0", "-10.0 ± 20.0 level", "2.0"],
     ]
-    assert [b.text for b in root.iter("b")] == ["90.0 ± 5.0", "80.0 ± 0.0"]
-    assert lines(root) == [
-        *result.text(width=500).split("\n\n")[1].split("\n"),
-        "Bold: the best of its kind.",
-    ]
+    assert [b.text for b in root.iter("b")] == ["best"]
+    assert lines(root) == ["Reference: Raw.", "More."]
 
 
 @pytest.mark.parametrize("name", HOSTILE)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 import classfilter as cf
 from classfilter import Comparison, Events, demo, metrics, plot
-from classfilter.compare import Measure, Row
+from classfilter.compare import Difference, Row
 from classfilter.plot.style import band
 from classfilter.simulate import simulate
 from conftest import rejected
@@ -249,41 +249,43 @@ def test_the_axes_of_the_caller_are_used() -> None:
 
 
 def compared(measure: str) -> Comparison:
-    values = {"Raw": 0.5, "Mine": 0.9, "Yours": 0.9, "Lag, smoothed": 0.8, "All, smoothed": 0.95}
-    rows = [
-        Row(name, "smoothed" in name, {measure: Measure(x, x - 0.02, x + 0.03)})
-        for name, x in values.items()
-    ]
-    return Comparison(rows, 3, 120, "strong", 7.0)
+    values = {"Raw": 0.5, "Mine": 0.9, "Yours": 0.875, "Lag, smoothed": 0.8, "All, smoothed": 0.95}
+    words = ("worse", "best", "level", "worse", "better")
+    rows = [Row(name="Mine, rule", switches=3.0)]
+    for (name, x), word in zip(values.items(), words, strict=True):
+        half = 0.03 * (word != "best")
+        difference = Difference(x - 0.9, x - 0.9 - half, x - 0.9 + half, word)
+        options: dict[str, Any] = {measure: x, "differences": {measure: difference}}
+        rows.append(Row(name=name, smoothed="smoothed" in name, **options))
+    return Comparison(rows=rows, reference="strong")
 
 
-def test_comparison_draws_each_value_with_its_interval() -> None:
+def test_comparison_draws_each_value_with_the_interval_of_its_difference() -> None:
     (axes,) = plot.comparison(compared("accuracy")).axes
-    assert [label.get_text() for label in axes.get_yticklabels()] == [
-        "Raw", "Mine", "Yours", "Lag, smoothed *", "All, smoothed *",
-    ]  # fmt: skip
+    names = ["Raw", "Mine", "Yours", "Lag, smoothed", "All, smoothed"]
+    assert [label.get_text() for label in axes.get_yticklabels()] == names
     assert axes.yaxis_inverted()  # the first is on top
-    assert axes.get_xlabel() == (
-        "Accuracy (%); lines: 95 % intervals; * smoothed: uses later rows too"
-    )
-    spans, points = axes.lines[::2], axes.lines[1::2]
-    assert len(spans) == len(points) == 5
-    for y, (span, point, x) in enumerate(zip(spans, points, [50, 90, 90, 80, 95], strict=True)):
-        np.testing.assert_allclose(np.asarray(span.get_xdata(), float), [x - 2, x + 3])
+    assert axes.get_xlabel().startswith("Accuracy (%); lines: 95 % intervals of the difference")
+    *lines, best = axes.lines
+    np.testing.assert_allclose(np.asarray(best.get_xdata(), float), [90, 90])
+    for y, (x, half) in enumerate([(50, 3), (90, 0), (87.5, 3), (80, 3), (95, 3)]):
+        span, point = lines[2 * y : 2 * y + 2]
+        np.testing.assert_allclose(np.asarray(span.get_xdata(), float), [x - half, x + half])
         np.testing.assert_array_equal(np.asarray(span.get_ydata()), [y, y])
         np.testing.assert_allclose(np.asarray(point.get_xdata(), float), [x])
         np.testing.assert_array_equal(np.asarray(point.get_ydata()), [y])
+    points = lines[1::2]
     assert [point.get_marker() for point in points] == ["o", "o", "o", "s", "s"]
     assert len({point.get_color() for point in points}) == 2
 
 
-def test_comparison_marks_the_best_of_each_kind_and_its_equals() -> None:
+def test_comparison_marks_the_best_and_what_is_level_with_it() -> None:
     (axes,) = plot.comparison(compared("agreement")).axes
-    assert axes.get_xlabel().startswith("Fits the future (times)")
-    best = [False, True, True, False, True]
-    assert [point.get_markerfacecolor() != "white" for point in axes.lines[1::2]] == best
+    assert axes.get_xlabel().startswith("Agreement (%)")
+    filled = [point.get_markerfacecolor() != "white" for point in axes.lines[1:-1:2]]
+    assert filled == [False, True, True, False, False]
     bold = [label.get_fontweight() == "bold" for label in axes.get_yticklabels()]
-    assert bold == best
+    assert bold == [False, True, False, False, False]
 
 
 def test_matplotlib_is_imported_only_for_a_figure() -> None:

@@ -32,6 +32,7 @@
 #define events_run events_run_f32
 #define events_finish events_finish_f32
 #define events_current events_current_f32
+#define events_starts events_starts_f32
 #define events_piece events_piece_f32
 #define cf_dirichlet_prepare cf_dirichlet_prepare_f32
 #define cf_dirichlet_start cf_dirichlet_start_f32
@@ -53,6 +54,7 @@
 #define cf_events_run cf_events_run_f32
 #define cf_events_finish cf_events_finish_f32
 #define cf_events_current cf_events_current_f32
+#define cf_events_starts cf_events_starts_f32
 #define cf_events_piece cf_events_piece_f32
 #define cf_events_needed cf_events_needed_f32
 #define cf_events_last cf_events_last_f32

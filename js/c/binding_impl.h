@@ -282,6 +282,11 @@ JS_EXPORT int events_current(const js_events *rule, const void *state, void *cop
     return open ? 1 + confirmed : 0;
 }
 
+/* The starts that are final after the events of the call before, in their place. */
+JS_EXPORT size_t events_starts(const js_events *rule, void *state, cf_event *events, size_t count) {
+    return cf_events_starts(&rule->settings, state, events, count, events);
+}
+
 JS_EXPORT int events_piece(const js_events *rule, const cf_event *event, size_t i, cf_event *piece) {
     return cf_events_piece(&rule->settings, event, i, piece);
 }

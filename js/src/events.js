@@ -26,7 +26,7 @@ export function events(rule, options) {
   }
   const core = rule._compiled(heads, type);
   const { state, events: confirmed } = core.run(core.start(), times, rows);
-  const found = [...confirmed, ...core.finish(state)].sort((a, b) => a.start - b.start || a.label - b.label);
+  const found = [...confirmed, ...core.finish(state).events].sort((a, b) => a.start - b.start || a.label - b.label);
   return found.map(({ label, start, end, probability }) => ({
     stream, label: String(classes[label]), start, end, duration: end - start, probability,
   }));

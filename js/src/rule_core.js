@@ -11,7 +11,7 @@ const MOST_EVENTS = 4096 + 2;
 /** Start, end and probability as doubles, then the class and whether it was forced. */
 const EVENT_BYTES = 32;
 const BAD_TIME = 27;
-const FUNCTIONS = ["bytes", "start", "last", "needed", "grow", "run", "finish", "current", "piece"];
+const FUNCTIONS = ["bytes", "start", "last", "needed", "grow", "run", "finish", "current", "starts", "piece"];
 
 export class RuleCore {
   #classes;
@@ -58,14 +58,15 @@ export class RuleCore {
   }
 
   /**
-   * Take rows, one after the other in an array: the new state, and the events that are final by now. An error does not number
-   * a row that is `alone`.
+   * Take rows, one after the other in an array: the new state, and the events and starts that are final by now. An error does
+   * not number a row that is `alone`.
    */
   run(state, times, probs, alone = false) {
     const K = this.#classes;
     const rows = times.length;
     const most = Math.min(rows, ROWS_AT_A_TIME);
     const found = [];
+    const starts = [];
     let memory = this.#load(state, most);
     for (let row = 0; row < rows; ) {
       const { block, countsAt, timesAt, probsAt, eventsAt, stateAt } = memory;
@@ -80,20 +81,21 @@ export class RuleCore {
         const ofRow = probs.subarray(failed * K, (failed + 1) * K);
         throw failedRow(status, alone ? undefined : failed, times[failed], last, ofRow);
       }
-      if (events > 0) this.#read(memory, events, found);
+      this.#read(memory, events, found, starts);
       row += taken;
       if (row < rows && this.#call.needed(block, stateAt) > memory.bytes) memory = this.#load(memory.state.slice(), most);
     }
-    return { state: memory.state.slice(), events: found };
+    return { state: memory.state.slice(), events: found, starts };
   }
 
-  /** End the stream: its last events. */
+  /** End the stream: its last events, and the starts that were not told before. */
   finish(state) {
     const memory = this.#load(state);
     const found = [];
+    const starts = [];
     this.#call.finish(memory.block, memory.stateAt, memory.eventsAt, memory.countsAt);
-    this.#read(memory, memory.counts[0], found);
-    return found;
+    this.#read(memory, memory.counts[0], found, starts);
+    return { events: found, starts };
   }
 
   /** The event that would be the last one if the stream ended now, where it lasts to that end; a list of one, or of none. */
@@ -121,7 +123,7 @@ export class RuleCore {
     const last = this.#views;
     if (last.bytes === bytes && last.rows === rows && last.buffer === core.memory.buffer) return last;
     const [K, size] = [this.#classes, this.#type.BYTES_PER_ELEMENT];
-    const parts = [8, rows * 8, rows * K * size, (rows + MOST_EVENTS) * EVENT_BYTES, bytes, bytes];
+    const parts = [8, rows * 8, rows * K * size, (rows + MOST_EVENTS + 1) * EVENT_BYTES, bytes, bytes];
     const [block, countsAt, timesAt, probsAt, eventsAt, stateAt, copyAt] = place(this.#block.size, ...parts);
     this.#views = {
       bytes, rows, block, countsAt, timesAt, probsAt, eventsAt, stateAt, copyAt,
@@ -134,8 +136,8 @@ export class RuleCore {
     return this.#views;
   }
 
-  /** Add so many events to a list, divided where they are too long. */
-  #read({ block, eventsAt, copyAt }, count, found) {
+  /** Add so many events to a list, divided where they are too long, and the starts that are final after them to another. */
+  #read({ block, eventsAt, copyAt, stateAt }, count, found, starts) {
     for (const [i, event] of eventsFrom(eventsAt, count).entries()) {
       if (!(event.end - event.start > this.#longest)) {
         found.push(event);
@@ -145,6 +147,8 @@ export class RuleCore {
         found.push(...eventsFrom(copyAt, 1));
       }
     }
+    const more = this.#call.starts(block, stateAt, eventsAt, count);
+    if (more > 0) starts.push(...eventsFrom(eventsAt, more));
   }
 }
 
@@ -163,7 +167,7 @@ export class HeadRules {
     return this.#rules.map(({ rule }) => rule.start());
   }
 
-  /** `probs` are whole rows of columns; events are in order of their end, then of their column. */
+  /** `probs` are whole rows of columns; events are in order of their end, starts of their time; then of their column. */
   run(states, times, probs, alone) {
     const parts = this.#rules.map(({ rule, h }, i) => {
       const own = this.#heads.rowsOf(h, probs);
@@ -171,11 +175,18 @@ export class HeadRules {
       const rows = this.#heads.isLabel(h) ? own.map((p) => Math.max(p, 0)) : own;
       return rule.run(states[i], times, rows, alone);
     });
-    return { state: parts.map(({ state }) => state), events: this.#joined(parts.map(({ events }) => events)).sort(byEnd) };
+    return { state: parts.map(({ state }) => state), ...this.#inOrder(parts) };
   }
 
   finish(states) {
-    return this.#joined(this.#rules.map(({ rule }, i) => rule.finish(states[i]))).sort(byEnd);
+    return this.#inOrder(this.#rules.map(({ rule }, i) => rule.finish(states[i])));
+  }
+
+  #inOrder(parts) {
+    return {
+      events: this.#joined(parts.map(({ events }) => events)).sort(byEnd),
+      starts: this.#joined(parts.map(({ starts }) => starts)).sort(byStart),
+    };
   }
 
   current(states) {
@@ -193,6 +204,7 @@ export class HeadRules {
 }
 
 const byEnd = (a, b) => a.end - b.end || a.label - b.label;
+const byStart = (a, b) => a.start - b.start || a.label - b.label;
 
 function eventsFrom(address, count) {
   const reals = numbers(Float64Array, address, 4 * count);

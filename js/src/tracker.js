@@ -112,9 +112,7 @@ export class Tracker {
   #eventsAfter(stream, known, at, estimate, row, beta) {
     const isAnew = known === undefined && this.#table.has(stream);
     const before = isAnew ? this.#live.anew(this.#table.get(stream).value.events) : known?.events;
-    const events = this.#live.after(before, at, estimate, row, beta);
-    this.#live.note(stream, events);
-    return events;
+    return this.#live.note(stream, this.#live.after(before, at, estimate, row, beta));
   }
 
   /** The source that the policy would call for a stream at a time; nothing changes. */
@@ -155,6 +153,15 @@ export class Tracker {
       value.events = { ...value.events, confirmed: [] };
       return confirmed;
     });
+  }
+
+  /**
+   * The events whose start became final since the last call, each once, with the end null: what an alarm needs. Those that
+   * `popEvents` has returned by then are not among them.
+   */
+  popStarts() {
+    if (this.#live === null) throw noRule();
+    return this.#live.popStarts();
   }
 
   /** The event of a stream that goes on at present, with the end null, or null; of several labels at once, a list of them. */

@@ -109,7 +109,7 @@ def test_other_commands_read_standard_input() -> None:
     data = table.write_csv(separator=";").replace(".", ",").encode()
     done = piped(data, "compare", "-", "--quiet")
     assert done.returncode == 0, done.stderr
-    assert done.stdout.decode().strip() == str(cf.compare(table)).strip()
+    assert done.stdout.decode().strip() == cf.compare(table).text(80).strip()
 
 
 @pytest.mark.parametrize(

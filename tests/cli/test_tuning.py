@@ -166,7 +166,8 @@ def test_no_permission(tmp_path: Path) -> None:
 # --- compare --------------------------------------------------------------------------------
 
 
-def test_compare_prints_a_table_and_writes_it(run: Run) -> None:
+def test_compare_prints_a_table_and_writes_it(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "100")
     recs = week("week.parquet")
     expected = cf.compare(recs, "strong")
     arguments = ["week.parquet", "--reference", "strong"]
@@ -174,6 +175,8 @@ def test_compare_prints_a_table_and_writes_it(run: Run) -> None:
     for out in ("out.csv", "out.parquet"):
         assert run("compare", *arguments, "-o", out, "--quiet") == (0, f"{expected}\n", "")
         assert cf.read_table(out).equals(expected.to_table())
+    timed = cf.compare(recs, "strong", events="5min")
+    assert run("compare", *arguments, "--event-duration", "5min") == (0, f"{timed}\n", "")
 
 
 @pytest.mark.slow
@@ -184,8 +187,8 @@ def test_compare_draws(run: Run) -> None:
     for ending, start in [("png", b"\x89PNG"), ("PDF", b"%PDF"), ("svg", b"<?xml")]:
         code, out, err = run("compare", "week.parquet", "-o", f"out.{ending}")
         assert (code, err) == (0, "")
-        assert "the future" in " ".join(out.split())
-        assert "accuracy" not in out
+        assert "nothing here is accuracy" in " ".join(out.split())
+        assert "accuracy (" not in out
         assert Path(f"out.{ending}").read_bytes().startswith(start)
     picture = imread("out.png")
     assert picture.shape[0] > 500

@@ -87,7 +87,7 @@ def test_no_row_is_lost_or_counts_twice(stop: signal.Signals, tmp_path: Path) ->
         client.loop_stop()
         broker.terminate()
         broker.wait()
-    tracker = cf.Tracker.load(tmp_path / "mqtt.npz")
+    tracker = cf.Tracker.load(tmp_path / "mqtt.db")
     alone = cf.Tracker(pipe, events=True)
     for row in rows:
         alone.update("kitchen", row["time"], None, row["probs"])
@@ -214,7 +214,7 @@ def test_a_state_of_other_settings_is_refused(
     tracker.save(mqtt_filter.STATE)
     assert mqtt_filter.started(cf.load("room.json")).streams == ["kitchen"]
     other = replace(pipe, rule=cf.EventRule("15s"))
-    with pytest.raises(SystemExit, match=r"mqtt.npz was saved with other settings; add --new"):
+    with pytest.raises(SystemExit, match=r"mqtt.db was saved with other settings; add --new"):
         mqtt_filter.started(other)
     assert mqtt_filter.started(other, anew=True).streams == []
 

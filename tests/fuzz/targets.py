@@ -5,10 +5,11 @@ from __future__ import annotations
 import io
 import json
 import pickle
+import sqlite3
 import tempfile
 import warnings
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -105,8 +106,8 @@ def _cascade() -> cf.Cascade:
 
 
 def checkpoint(data: bytes) -> None:
-    """The file of a live loop, with one part replaced: refused, or the loop goes on."""
-    of, path, cascade = Bytes(data), FOLDER / "loop.npz", _cascade()
+    """The file of a live loop, with one cell replaced: refused, or the loop goes on."""
+    of, path, cascade = Bytes(data), FOLDER / "loop.db", _cascade()
     cascade.step([1.0])
     before = pickle.dumps(cascade.state)
     cascade.save(path)
@@ -121,26 +122,27 @@ def checkpoint(data: bytes) -> None:
 
 
 def _replace_part(of: Bytes, path: Path) -> None:
-    """Replace one array of a file by another."""
-    with np.load(path) as file:
-        parts = dict(file)
-    name = of.choice(sorted(parts))
-    shape = of.choice([parts[name].shape, (), (0,), (1,), (2,), (2, 4), (2, 3), (4, 2), (1, 1, 1)])
-    kind = of.choice(["f8", "f4", "i8", "U9", "S9", "?", "c16", "M8[s]", "same"])
-    if kind == "same" and parts[name].dtype.kind == "U":  # text: JSON
-        parts[name] = np.array(of.data[of.at :].decode("latin-1"))
-    elif kind in ("f8", "f4", "same"):
-        numbers = np.array([of.number() for _ in range(int(np.prod(shape)))]).reshape(shape)
-        with np.errstate(all="ignore"):
-            parts[name] = numbers.astype(parts[name].dtype if kind == "same" else kind)
-    else:
-        parts[name] = np.zeros(shape, kind)
-    np.savez(path, **parts)
+    """Replace one cell of a file, and maybe some of its bytes."""
+    with closing(sqlite3.connect(path)) as db, db:
+        table, column = of.choice([
+            ("meta", "value"), ("meta", "name"), ("streams", "state"), ("streams", "name"),
+            ("streams", "time"), ("streams", "number"),
+        ])  # fmt: skip
+        rows = db.execute(f"SELECT rowid, {column} FROM {table}").fetchall()
+        row, value = of.choice(rows)
+        if isinstance(value, bytes) and of.byte() < 200:
+            at = of.byte() % len(value)
+            value = value[:at] + np.float64(of.number()).tobytes() + value[at + 8 :]
+        else:
+            rest = of.data[of.at :]
+            value = of.choice([rest, rest.decode("latin-1"), of.number(), of.byte(), None])
+        with suppress(sqlite3.IntegrityError):
+            db.execute(f"UPDATE {table} SET {column} = ? WHERE rowid = ?", (value, row))
 
 
 def bank(data: bytes) -> None:
-    """The file of a bank, with one part replaced: refused, or states to go on with."""
-    of, path = Bytes(data), FOLDER / "bank.npz"
+    """The file of a bank, with one cell replaced: refused, or states to go on with."""
+    of, path = Bytes(data), FOLDER / "bank.db"
     f = of.choice([cf.DirichletFilter, cf.StickyFilter])(3, dtype=of.choice(["f8", "f4"]))
     streams = cf.Bank(f, 2)
     streams.save(path)
@@ -151,8 +153,8 @@ def bank(data: bytes) -> None:
 
 
 def tracker(data: bytes) -> None:
-    """The file of a tracker, with one part replaced: refused, or streams to go on with."""
-    of, path = Bytes(data), FOLDER / "tracker.npz"
+    """The file of a tracker, with one cell replaced: refused, or streams to go on with."""
+    of, path = Bytes(data), FOLDER / "tracker.db"
     f = of.choice([cf.DirichletFilter, cf.StickyFilter])(3, dtype=of.choice(["f8", "f4"]))
     streams = cf.Tracker(f, beta={"weak": 0.5, "default": 1.0}, max_streams=9)
     streams.update("ann", 0.0, "weak", [0.7, 0.2, 0.1])

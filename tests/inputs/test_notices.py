@@ -12,7 +12,6 @@ import pytest
 
 import classfilter as cf
 from classfilter.inputs import OddRowsWarning
-from conftest import rejected
 from example_tables import walk_sit
 
 ROWS = {"time": [0, 5], "p_walk": [0.9, 0.4], "p_sit": [0.1, 0.6]}
@@ -71,16 +70,3 @@ def test_rows_that_stand_twice() -> None:
     both = pl.concat([df.with_columns(source=pl.lit(name)) for name in ("x", "y")])
     cf.rows(both, sort=True)
     cf.rows(pl.concat([df.with_columns(stream=pl.lit(name)) for name in ("x", "y")]))
-
-
-def test_a_doubled_hour_that_is_sorted() -> None:
-    dates = [f"2024-10-27T{at}:00" for at in ("02:58", "02:59", "02:00", "02:01")]
-    why = r"time in row 2 goes back to '2024-10-27 02:00:00'; sorting mixes the two hours"
-    with pytest.warns(OddRowsWarning, match=why):
-        cf.rows(table(time=dates), sort=True)
-    with rejected("time", cf.RowError):
-        cf.rows(table(time=dates))
-    in_order = [f"{at}{'+02:00' if i < 2 else '+01:00'}" for i, at in enumerate(dates)]
-    cf.rows(table(time=in_order))
-    cf.rows(table(time=[f"{at}Z" for at in dates]), sort=True)  # a zone without summer time
-    cf.rows(table(time=[f"2024-10-27T{h}:00:00" for h in ("05", "06", "01", "02")]), sort=True)

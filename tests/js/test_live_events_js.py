@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import classfilter as cf
 import label_event_cases
 import node_cases as node
+from classfilter.events import CurrentEvent
 from firmware_configs import head_configs
 from label_event_cases import LABELS
 from live_event_cases import BETA, CLASSES, Row, random_live
@@ -24,13 +25,14 @@ seeds = st.integers(0, 2**32 - 1)
 limits = st.sampled_from(
     [{}, {"expire_after": 4.0}, {"max_streams": 2}, {"max_streams": 1}, {"max_jump": 2.5}]
 )
-METHODS = {"popEvents": "pop_events"}
+METHODS = {"popEvents": "pop_events", "popStarts": "pop_starts"}
 
 
 def as_objects(found: Any) -> Any:
     """Return events as JSON has them."""
     if isinstance(found, cf.Event):
-        return {**found._asdict(), "duration": found.duration}
+        final = {"final": found.final} if isinstance(found, CurrentEvent) else {}
+        return {**found._asdict(), "duration": found.duration, **final}
     return [as_objects(event) for event in found] if isinstance(found, list) else found
 
 
@@ -51,10 +53,10 @@ def compare(pipe: cf.Pipeline, limits: dict[str, Any], steps: list[Any]) -> list
             assert node.same_bits(result["found"], found)
             continue
         wanted = as_objects(found)
-        if method == "popEvents":  # of each stream in their order; which stream is first is open
+        if method in METHODS:  # of each stream in their order; which stream is first is open
             for several in (wanted, result["found"]):
                 several.sort(key=lambda event: str(event["stream"]))
-            events += found
+            events += found if method == "popEvents" else []
         assert result["found"] == wanted, (method, args)
     return events
 
@@ -66,7 +68,9 @@ def random_steps(rng: np.random.Generator, rows: list[Row], expires: bool) -> li
         steps.append(["update", *row])
         draw = rng.random()
         if draw < 0.1:
-            steps.append(["popEvents"])
+            steps += [["popStarts"]] * int(rng.integers(2)) + [["popEvents"]]
+        elif draw < 0.15:
+            steps.append(["popStarts"])
         elif draw < 0.2:
             steps.append(["current", row.stream])
         elif draw < 0.25:
@@ -78,7 +82,8 @@ def random_steps(rng: np.random.Generator, rows: list[Row], expires: bool) -> li
         elif draw < 0.4 and expires:
             steps.append(["expire", row.time + float(rng.choice([0.0, 3.0, 9.0]))])
     names = list(dict.fromkeys(row.stream for row in rows))
-    return [*steps, *(["drop", [name]] for name in names), ["popEvents"], ["popEvents"]]
+    drops = [["drop", [name]] for name in names]
+    return [*steps, *drops, ["popStarts"], ["popEvents"], ["popEvents"], ["popStarts"]]
 
 
 @given(seed=seeds, limits=limits)

@@ -16,9 +16,10 @@ from scipy.linalg import expm
 import classfilter as cf
 from classfilter.tuning import Candidate
 from classfilter.tuning.candidates import RULES, Runner, rule
-from classfilter.tuning.criterion import by_target, future_target, later_target, target_after_next
+from classfilter.tuning.criterion import by_rows, by_target, later_target
+from classfilter.tuning.estimate import Timeline
 from classfilter.tuning.memory import Memory
-from classfilter.tuning.model import EstimatedModel, Transitions
+from classfilter.tuning.model import WAYS, EstimatedModel, Transitions
 from classfilter.tuning.objective import Gain, Objective
 from classfilter.tuning.passes import Passes, decayed_sums
 from classfilter.tuning.rows import concatenate
@@ -57,46 +58,6 @@ def grid(dt: float, step: float) -> float:
     if steps > 1.2:
         return step * float(np.exp(np.round(np.log(steps) * 50) / 50))
     return step if abs(steps - 1) < 0.2 else dt
-
-
-def by_enumeration(rec: cf.Rows, step: float, shares: Floats, after_next: bool = False) -> Floats:
-    """Sum over all class paths after each row, of the reference's likelihoods times transitions."""
-    T = len(rec)
-    target = np.ones((T, 3))
-    s = np.maximum(rec.probs, 1e-3)
-    s /= s.sum(axis=1, keepdims=True)
-    steps = [np.eye(3), *(expm(RATES * grid(dt, step)) for dt in np.diff(rec.time))]
-    for t in range(T):
-        later = list(range(t + 1, T))
-        calls = [u for u in later if rec.source_names[u] == "strong"]
-        if after_next:
-            calls = calls[1:]
-        for k in range(3):
-            total = 0.0
-            for path in product(range(3), repeat=len(later)):
-                p, now = 1.0, k
-                for u, c in zip(later, path, strict=True):
-                    p *= steps[u][now, c]
-                    p *= s[u, c] / shares[c] ** 0.5 if u in calls else 1.0
-                    now = c
-                total += p
-            target[t, k] = total
-    scaled: Floats = target / (target @ shares)[:, None]
-    return scaled
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_the_target_is_the_sum_over_all_class_paths(seed: int) -> None:
-    recs = short_streams(seed)
-    rows = concatenate(recs, "strong")
-    target = future_target(rows, Passes(rows), MODEL)
-    expected = np.concatenate([by_enumeration(rec, rows.step, SHARES) for rec in recs])
-    np.testing.assert_allclose(target, expected, rtol=1e-8)
-    later = target_after_next(rows, MODEL, target)
-    expected = np.concatenate(
-        [by_enumeration(rec, rows.step, SHARES, after_next=True) for rec in recs]
-    )
-    np.testing.assert_allclose(later, expected, rtol=0.03)  # times are rounded once more
 
 
 def test_the_target_of_one_source_is_the_sum_over_all_class_paths() -> None:
@@ -142,23 +103,31 @@ def test_scores_in_a_plain_loop(candidate: Candidate) -> None:
     recs = short_streams(7, (40, 1, 30, 2))
     rows = concatenate(recs, "strong")
     passes = Passes(rows)
-    target = future_target(rows, passes, MODEL)
-    objective = Objective(Runner(rows, passes, MODEL), [by_target(rows, target)])
-    total, row = 0.0, 0
+    line = Timeline(rows)
+    target = np.random.default_rng(8).exponential(1.0, rows.probs.shape)
+    runner = Runner(rows, passes, MODEL._replace(line=line))
+    objective = Objective(runner, [by_rows(rows, target), by_target(rows, target)])
+    total, whole, row = 0.0, 0.0, 0
     for rec in recs:
         filter_ = candidate.filter(MODEL, rec.classes)
         dt = [0.0, *(grid(d, rows.step) for d in np.diff(rec.time))]
+        if candidate.family == "transitions":  # whole steps since the first row
+            number = np.floor((rec.time - rec.time[0]) / line.tau + 0.5)
+            dt = [0.0, *np.diff(number * line.tau)]
         for t in range(len(rec)):
             P = filter_.update(rec.probs[t], dict(candidate.beta)[str(rec.source_names[t])], dt[t])
             total += np.log(target[row, P.argmax()] + 0.01)
+            whole += np.log(target[row] @ P)
             row += 1
     if candidate.family in ("dirichlet", "ema"):  # their times are not rounded
-        assert objective.mean(candidate) == pytest.approx(total / row, abs=0.05)
+        assert objective.shown(candidate).gain == pytest.approx(total / row, abs=0.05)
     else:
-        assert objective.mean(candidate) == pytest.approx(total / row, rel=1e-9)
+        assert objective.shown(candidate).gain == pytest.approx(total / row, rel=1e-9)
+    if candidate.family == "transitions":
+        assert objective.mean(candidate) == pytest.approx(whole / row, rel=1e-6)
 
 
-@pytest.mark.parametrize("way", ["near", "em"])
+@pytest.mark.parametrize("way", WAYS)
 def test_through_a_channel_as_the_recording_runs_it(way: str) -> None:
     matrix = np.array([[0.8, 0.1, 0.1], [0.3, 0.6, 0.1], [0.2, 0.3, 0.5]])
     model = MODEL._replace(channel={("weak", way): cf.Channel(matrix, PRIOR)})
@@ -171,11 +140,11 @@ def test_through_a_channel_as_the_recording_runs_it(way: str) -> None:
     )
     candidate = Candidate("transitions", (("strong", 1.0), ("weak", 0.5)), None, (("weak", way),))
     rows = concatenate([rec], "strong")
-    predicted = Runner(rows, Passes(rows), model).predict(candidate)
+    runner = Runner(rows, Passes(rows), model._replace(line=Timeline(rows)))
     f, channels = candidate.filter(model, rec.classes), candidate.channels(model)
     assert isinstance(f, cf.StickyFilter)
     P = cf.Pipeline.of(f, beta=dict(candidate.beta), channel=channels).run(rec)
-    np.testing.assert_array_equal(predicted, P.argmax(axis=1))
+    np.testing.assert_allclose(runner.run(candidate), P, rtol=0, atol=1e-9)
     # The likelihoods: s / shares^0.5, and the channel's to the power of the weight.
     p, A = PRIOR, f._transitions(1.0)
     for t, s in enumerate(rec.probs):

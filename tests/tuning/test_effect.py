@@ -12,7 +12,7 @@ import classfilter as cf
 from classfilter import Rows
 from classfilter.tuning import Candidate, Effect, prepare, tune
 from classfilter.tuning.effect import draw_changes
-from classfilter.tuning.explanation import describe
+from classfilter.tuning.explanation import describe, name_of
 from classfilter.tuning.rows import JoinedRows, concatenate
 from tuning_days import changed, day, days, messy, tuned_short
 
@@ -68,13 +68,14 @@ def test_the_first_line_has_what_a_loop_counts() -> None:
         changes, time = count_by_loop(rec.time.tolist(), filtered)
         after, spent = after + changes, spent + time
         rows += sum(k >= 0 for k in raw)
-    effect = tuned.tuning.effect
+    effect, candidate = tuned.tuning.effect, tuned.tuning.candidate
     assert effect is not None
+    assert candidate is not None
     assert (effect.changes_before, effect.changes_after, effect.rows) == (before, after, rows)
     assert effect.time == pytest.approx(spent, rel=1e-12)
     assert spent < sum(rec.time[-1] - rec.time[0] for rec in recs) - 5000
     assert tuned.tuning.explain().splitlines()[0] == (
-        "A sticky filter with estimated transitions changes class "
+        f"{name_of(candidate, 'strong', True)} changes class "
         f"{3600 * after / spent:.1f} times an hour instead of {3600 * before / spent:.0f}, over 2 "
         f"streams and {spent / 3600:.1f} h."
     )

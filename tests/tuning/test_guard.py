@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -11,9 +10,6 @@ import pytest
 from numpy.typing import NDArray
 
 import classfilter as cf
-from classfilter.tuning import Candidate
-from classfilter.tuning.objective import Gain, Objective
-from classfilter.tuning.rows import concatenate
 from classfilter.tuning.search import search_several
 
 
@@ -65,59 +61,27 @@ def test_the_filter_where_it_helps() -> None:
 def test_no_weight_for_a_source_that_only_guesses() -> None:
     recs = streams(4, 0.0, 0.95, 100.0)
     tuned = cf.tune(recs, "sticky", "strong")
-    assert tuned.beta["weak"] <= 0.05
+    channel = tuned.channel["weak"]
+    said = np.eye(4) * 0.9 + 0.025
+    told = said if channel is None else channel.apply(said) / channel.apply(said).mean(axis=0)
+    assert tuned.beta["weak"] <= 0.05 or told.max() < 1.2  # it says the same of every class
     assert accuracy(tuned.run, recs) > accuracy(hold, recs) - 0.005
 
 
-class KnownGains(Objective):
-    """An objective with known scores: weight 0.35 through "em", or a rule, by two criteria."""
-
-    def __init__(self, rows: Any, first: float, second: float) -> None:
-        model = SimpleNamespace(channel={})
-        runner: Any = SimpleNamespace(rows=rows, model=model)
-        super().__init__(runner, [])
-        self._hold = (first, second)
-
-    def _scores(self, candidate: Candidate) -> tuple[float, float]:
-        if candidate.family == "hold":
-            return self._hold
-        if candidate.family != "transitions":
-            return -9.0, -9.0
-        beta, channel = dict(candidate.beta), dict(candidate.channel)
-        score = -abs(beta["weak"] - 0.35) - 2 * (beta["strong"] < 1) + (channel.get("weak") == "em")
-        return score, score
-
-    def mean(self, candidate: Candidate) -> float:
-        return self._scores(candidate)[0]
-
-    def gains(self, candidate: Candidate, other: Candidate) -> list[Gain]:
-        pairs = zip(self._scores(candidate), self._scores(other), strict=True)
-        return [Gain(a - b, 0.1) for a, b in pairs]
-
-    def sample(self, _: int) -> KnownGains:
-        return self
-
-
-@pytest.mark.parametrize(
-    ("first", "second", "family"),
-    [
-        (1.25, 1.25, "hold"),
-        (1.25, 1.15, "transitions"),  # clear by one criterion only
-        (1.15, 1.25, "transitions"),
-        (-3.0, 1.5, "transitions"),
-    ],
-)
-def test_a_rule_must_be_clearly_ahead_by_both_targets(
-    first: float, second: float, family: str
-) -> None:
-    objective: Any = KnownGains(concatenate(streams(8, 0.6, 0.8, 60.0, 1), "strong"), first, second)
-    found = search_several(objective, "auto", None)
-    assert found.chosen.family == family
-    assert found.sticky is not None
-    assert dict(found.sticky.beta) == {"strong": 1.0, "weak": 0.35}
-    assert found.sticky.channel == (("weak", "em"),)
-    assert "Hold" in found.rivals or family == "hold"
-    assert search_several(objective, "sticky", None).chosen == found.sticky
+@pytest.mark.parametrize("count", [3, 20])
+def test_few_changes_get_the_last_prediction_and_the_text_says_why(count: int) -> None:
+    """In some draws of one stream, a filter lost 29 points to it."""
+    recs = streams(8, 0.6, 0.8, 60.0, count=count)
+    tuned = cf.tune(recs)
+    if count == 20:
+        assert isinstance(tuned.filter, cf.StickyFilter)
+        assert tuned.tuning.why_safe == ""
+        return
+    assert isinstance(tuned.filter, cf.HoldFilter)
+    for rec in recs:
+        np.testing.assert_array_equal(tuned.run(rec), hold(rec))
+    assert "too few to trust more than the last prediction" in tuned.tuning.why_safe
+    assert tuned.tuning.why_safe in tuned.tuning.explain()
 
 
 def test_a_rule_is_returned_as_the_filter(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,17 +1,14 @@
-"""How many streams would settle a comparison; faster rates of change, where they are clear."""
+"""How many streams would settle a comparison."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import numpy as np
 import pytest
 
 import classfilter as cf
-from classfilter.tuning import Candidate, Rival, prepare
+from classfilter.tuning import Rival, prepare
 from classfilter.tuning.candidates import RULES, rule
 from classfilter.tuning.objective import Gain
-from classfilter.tuning.search import faster_where_clear
 from classfilter.tuning.streams_needed import about, unsettled
 
 
@@ -67,32 +64,15 @@ def test_the_error_is_over_whole_streams() -> None:
     assert prepared is not None
     objective, rows = prepared.objective, prepared.rows
     a, b = (rule(name, rows.sources, rows.step) for name in ("hold", "raw"))
-    difference = np.subtract(
-        *(objective.criteria[0].of(objective.runner.predict(c)) for c in (a, b))
-    )
+    difference = np.subtract(*(objective.criteria[-1].of(objective.runner.run(c)) for c in (a, b)))
     parts = [difference[rows.stream == i] for i in range(3)]  # all rows are judged
     mean = difference.mean()
     scatter = 1.5 * sum((part - mean).sum() ** 2 for part in parts)
-    whole, by_part = np.sqrt(scatter) / difference.size, objective.gains(a, b)[0].error
+    whole, by_part = np.sqrt(scatter) / difference.size, objective.gains(a, b)[-1].error
     gain, error = objective.gain_over_streams(a, b)
     assert gain == pytest.approx(mean)
     assert error == pytest.approx(whole)
-    assert by_part < 0.7 * whole
+    assert by_part < 0.8 * whole
     one = prepare(days[:1], "strong", min_predictions=2)
     assert one is not None
-    assert one.objective.gain_over_streams(a, b) == one.objective.gains(a, b)[0]
-
-
-@pytest.mark.parametrize(
-    ("gains", "rate"), [((2.6, 2.6), 3.0), ((2.4, 9.0), 1.0), ((9.0, 2.4), 1.0), ((-3.0, 3.0), 1.0)]
-)
-def test_faster_rates_where_both_criteria_are_clear(
-    gains: tuple[float, float], rate: float
-) -> None:
-    class Judge:
-        def gains(self, candidate: Candidate, other: Candidate) -> list[Gain]:
-            assert (candidate.rate, other.rate) == (3.0, 1.0)
-            return [Gain(0.1 * gain, 0.1) for gain in gains]
-
-    judge: Any = Judge()
-    assert faster_where_clear(judge, Candidate("transitions", (("strong", 1.0),))).rate == rate
+    assert one.objective.gain_over_streams(a, b) == one.objective.gains(a, b)[-1]

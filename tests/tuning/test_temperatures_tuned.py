@@ -18,7 +18,7 @@ import classfilter as cf
 from classfilter.pipeline import tempered, under_rule
 from classfilter.tuning import untempered
 from classfilter.tuning.rows import cut_streams
-from classfilter.tuning.temperature import OWN_SHARE, SMOOTHER, find_temperature
+from classfilter.tuning.temperature import OWN_SHARE, find_temperature
 
 Floats = NDArray[np.float64]
 
@@ -118,25 +118,38 @@ def test_few_streams_are_cut() -> None:
 # --- without labels -------------------------------------------------------------------------
 
 
-def test_smoothed_rows_have_a_temperature_and_the_same_classes() -> None:
-    pipe, rec = tuned(), days()[0]
-    assert pipe.filter.temperature == 1
-    assert pipe.smoothing.filter.temperature == SMOOTHER
+@pytest.mark.parametrize("kind", ["sticky", "dirichlet"])
+def test_rows_are_heated_until_they_agree_best_with_the_best_source(kind: Any) -> None:
+    recs = days()
+    pipe = cf.tune(recs, kind, "strong")
+    plain = untempered(pipe)
+    calls = [rec.observed("strong") for rec in recs]
+    said = np.concatenate([rec.probs[own] for rec, own in zip(recs, calls, strict=True)])
+    after = np.concatenate([plain.run(rec)[own] for rec, own in zip(recs, calls, strict=True)])
+    root = by_scipy(after, said / said.sum(axis=1, keepdims=True)) ** 0.5
+    assert pipe.filter.temperature == pytest.approx(1.2 * root, abs=0.01)
+    assert pipe.smoothing.filter.temperature == pytest.approx(1.7 * root, abs=0.01)
     assert pipe.smoothing.beta == pipe.beta
     assert pipe.smoothing.channel == pipe.channel
-    plain = untempered(pipe)
-    assert plain.smoothing.settings["options"] == plain.settings["options"]
-    np.testing.assert_array_equal(plain.run(rec), pipe.run(rec))
-    np.testing.assert_allclose(pipe.smooth(rec), power(plain.smooth(rec), SMOOTHER), rtol=1e-12)
-    assert (pipe.smooth(rec).argmax(axis=1) == plain.smooth(rec).argmax(axis=1)).all()
-    assert "Temperature: 1.4 of smoothed rows." in pipe.tuning.explain()
+    for rec in recs:
+        expected = power(plain.smooth(rec), pipe.smoothing.filter.temperature)
+        np.testing.assert_allclose(pipe.smooth(rec), expected, rtol=1e-12)
+    assert "Temperature: " in pipe.tuning.explain()
     assert "Temperature" not in plain.tuning.explain()
 
 
-def test_a_dirichlet_smoother_stays() -> None:
-    pipe = cf.tune(days(), "dirichlet", "strong")
-    assert pipe.smoothing.settings["options"] == pipe.settings["options"]
-    assert pipe.filter.temperature == 1
+def test_labels_do_not_say_how_sure_they_are() -> None:
+    hard = [
+        cf.rows(
+            time=rec.time,
+            source=rec.source_names,
+            probs=rec.probs.argmax(axis=1),
+            classes=rec.classes,
+        )
+        for rec in days()
+    ]
+    pipe = cf.tune(hard, "sticky", "strong")
+    assert (pipe.filter.temperature, pipe.smoothing.filter.temperature) == (1.3, 2.0)
 
 
 @pytest.mark.parametrize("sharper", [1.0, 3.0])

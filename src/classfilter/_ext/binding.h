@@ -162,5 +162,6 @@ PyObject *check_batch(PyObject *m, PyObject *const *args, Py_ssize_t nargs);
 extern PyType_Spec dirichlet_spec, sticky_spec, heads_spec, lag_spec, adaptive_spec, events_spec, head_rules_spec;
 extern PyTypeObject *dirichlet_type, *sticky_type, *events_type;
 extern PyMethodDef functions[];
+PyObject *hmm_pass(PyObject *m, PyObject *args);
 
 #endif

@@ -235,6 +235,10 @@ PyMethodDef functions[] = {
     {"apply_channel", apply_channel, METH_VARARGS,
      "apply_channel($module, log_matrix, log_prior, probs, /)\n--\n\nOutputs of a classifier corrected by a channel, "
      "in the precision of probs."},
+    {"hmm_pass", hmm_pass, METH_VARARGS,
+     "hmm_pass($module, start, powers, kind, likelihood, backward, /)\n--\n\nThe filtered rows of a hidden Markov "
+     "model or, backward, the messages of later rows, (T, K); row t follows by powers[kind[t]], or begins a stream "
+     "where that is -1."},
     {"check_row", check_row, METH_VARARGS,
      "check_row($module, classes, probs, beta, dt, /)\n--\n\nThe arguments of `update` as numbers, or the error of bad "
      "ones."},

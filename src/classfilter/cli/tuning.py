@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 import shutil
-import sys
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -133,6 +132,13 @@ def tune_command(
 @input_options
 @click.option("-o", "--out", type=FILE, help=f"The picture (PNG, PDF, SVG), or the table: {TABLE}.")
 @REFERENCE
+@click.option(
+    "--event-duration",
+    callback=_duration_text,
+    metavar="DURATION",
+    help="How long an event usually lasts: 15min. Adds rows with a rule for events; by default, "
+    "the mean duration by the labels.",
+)
 @table_options
 @SORT
 @QUIET
@@ -140,29 +146,28 @@ def compare_command(
     table: Input,
     out: Path | None,
     reference: str | None,
+    event_duration: str | None,
     sort: bool,
     quiet: bool,
     form: TableFormat,
 ) -> None:
-    """Run every filter over a file, and print a table of the results.
+    """Run simple rules and tuned filters over a file, and print a table of the results.
 
-    Filters are tuned on one fold of the streams, without labels, and run on the other. With a
-    column label, the table has accuracy and the like; without it, how well later predictions of the
-    reference fit each filter's classes.
+    Filters are tuned on one half of the streams, without labels, and run on the other. With a
+    column label, the table has accuracy and F1 of events, and says what is better or worse than the
+    best; without it, how often the class is what the reference predicts later.
     """
-    from ..compare import compare
+    from ..compare import WIDTH, compare
     from ..plot import comparison
 
     if out is not None:
         file_suffix(out, (*PICTURES, *SUFFIXES))
         check_out(out, table)
     with _work_on(table, form, sort, quiet) as (streams, progress):
-        result = compare(streams, reference, progress=progress)
-    width = shutil.get_terminal_size((80, 24)).columns
-    text = result.text(width=width)
-    if sys.stdout.isatty():
-        text = result.text(lambda cell: click.style(f" {cell} ", bold=True), width)
-    click.echo(printable(text))
+        events = True if event_duration is None else event_duration
+        result = compare(streams, reference, events=events, progress=progress)
+    width = shutil.get_terminal_size((WIDTH, 24)).columns
+    click.echo(printable(result.text(width)))
     if out is not None and out.suffix.lower() in PICTURES:
         with atomic_write(out) as file:
             comparison(result).savefig(file, format=out.suffix[1:].lower())

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..events import Start
 from ..inputs import Heads
 from ..pipeline import Pipeline
 from .rule import FirmwareRule
@@ -72,21 +73,29 @@ class _Stream:
 
     def words_of_row(self, now: int, row: int) -> tuple[int, bytes]:
         if self._core is None:
-            return 0, _packed([0, 0])
-        self._state, events = self._core.update(self._state, float(now), self._rows[row])
+            return 0, _packed([0, 0, 0])
+        starts: list[Start] = []
+        self._state, events = self._core.update(self._state, float(now), self._rows[row], starts)
         going_on = self._core.current(self._state)
         words = [len(events)]
         for event in events:
             words += self._words(*event)
+        words += self._starts(starts)
         words += [0] if going_on is None else self._current(*going_on)
         return len(events), _packed(words)
 
     def words_of_end(self) -> tuple[int, bytes]:
         if self._core is None:
-            return 0, b""
-        columns = [column.tolist() for column in self._core.finish(self._state)]
+            return 0, _packed([0])
+        starts: list[Start] = []
+        columns = [column.tolist() for column in self._core.finish(self._state, starts)]
         events = list(zip(*columns, strict=True))
-        return len(events), _packed([word for event in events for word in self._words(*event)])
+        words = [word for event in events for word in self._words(*event)]
+        return len(events), _packed([*words, *self._starts(starts)])
+
+    def _starts(self, starts: list[Start]) -> list[int]:
+        words = [[self._first + label, *self._time(start)] for label, start in starts]
+        return [len(starts), *(word for own in words for word in own)]
 
     def _current(self, label: int, start: float, mean: float, confirmed: bool) -> list[int]:
         return [1 + confirmed, self._first + label, *self._time(start), _bits(mean)]

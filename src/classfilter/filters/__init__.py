@@ -28,42 +28,6 @@ from .smoothing import (
 )
 from .sticky import StickyFilter, StickyState
 
-__all__ = [
-    "DirichletFilter",
-    "DirichletState",
-    "EmaFilter",
-    "EmaState",
-    "Filter",
-    "FilterType",
-    "HoldFilter",
-    "HoldState",
-    "MeanFilter",
-    "MultiLabelFilter",
-    "RawFilter",
-    "RawState",
-    "SmoothedGroup",
-    "Smoother",
-    "StickyFilter",
-    "StickyState",
-    "StreamRows",
-    "StreamRunner",
-    "VoteFilter",
-    "WindowState",
-    "check_lag",
-    "check_smoother",
-    "default_concentration",
-    "exponential",
-    "generator",
-    "heads_of_filter",
-    "likelihoods",
-    "pack_state",
-    "smooth_one",
-    "smoothed_rows",
-    "unpack_state",
-    "with_classes",
-    "with_options",
-]
-
 public(DirichletFilter, DirichletState, StickyFilter, StickyState, Filter, MultiLabelFilter)
 public(EmaFilter, HoldFilter, MeanFilter, RawFilter, VoteFilter)
 public(EmaState, HoldState, RawState, WindowState, module=__name__)

@@ -208,29 +208,17 @@ def factorized_indices(
     label: Factorized, classes: tuple[str, ...], known: dict[Any, int], what: str = "label"
 ) -> Ints:
     """Return the class index of each label of a column, -1 where it is missing."""
-    known = known | _flag_indices(label, classes, what)
-    unknown = [
-        i for i, cell in enumerate(label.categories) if cell not in known and not is_missing(cell)
-    ]
-    if unknown:
+    # True is 1 for a dict, but no number of a class.
+    cells = [str(cell) if isinstance(cell, FLAG) else cell for cell in label.categories]
+    indices = [-1 if is_missing(cell) else known.get(cell) for cell in cells]
+    if None in indices:
+        unknown = [i for i, index in enumerate(indices) if index is None]
         row = int(np.isin(label.codes, unknown).argmax())
         cell = label.categories[label.codes[row]]
-        fix = f"give a name, an index from 0 to {len(classes) - 1}, or -1 where it is unknown"
-        raise RowError(what, cell, must=f"the classes are {list(classes)}", fix=fix, row=row)
-    indices = [known.get(cell, -1) for cell in label.categories]
-    return np.array(indices, dtype=np.intp)[label.codes]
-
-
-def _flag_indices(label: Factorized, classes: tuple[str, ...], what: str) -> dict[Any, int]:
-    """Return the index of each class that True and False name; they are no numbers of classes."""
-    found = {}
-    for i, cell in enumerate(label.categories):
+        must = f"the classes are {list(classes)}"
+        index = f", an index from 0 to {len(classes) - 1}," if 0 in known else ""
+        fix = f"give a name{index} or -1 where it is unknown"
         if isinstance(cell, FLAG):
-            if str(cell) not in classes:
-                row = int((label.codes == i).argmax())
-                must = f"the classes are {list(classes)}, and a flag is none of them"
-                flags = "np.where(flags, {!r}, {!r}) where True is {!r}"
-                fix = f"give the names, such as {flags.format(*classes[:2], classes[0])}"
-                raise RowError(what, bool(cell), must=must, fix=fix, row=row)
-            found[cell] = classes.index(str(cell))
-    return found
+            fix = f"give names, such as np.where(flags, {classes[0]!r}, {classes[1]!r})"
+        raise RowError(what, cell, must, fix, row)
+    return np.array(indices, dtype=np.intp)[label.codes]

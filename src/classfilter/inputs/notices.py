@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -32,10 +32,6 @@ BACK_OFTEN = 2
 """Rows of one stream that go back in time so often are rather several streams than out of order."""
 MOST_NAMES = 10_000
 """Names of live streams that are compared; the memory of more would count."""
-CLOCK_CHANGE = 3600.0
-"""So far back, in seconds, clocks are set in autumn."""
-
-
 _OR_SORT = (
     "if they are of one stream, put the rows in order of time, or give ",
     Fix("sort", True),
@@ -80,10 +76,9 @@ def order_of(rows: Rows, last: Floats | None = None) -> tuple[Ints, Floats, Ints
 def warn_of_odd_rows(rows: Rows) -> None:
     """Warn of rows that are likely not what was meant; their times must be in order."""
     order, steps, _ = order_of(rows)
-    notices = [interleaved(rows, order) or _repeated(rows, order, steps), _doubled_hour(rows)]
-    notices += [alike(rows.streams, "streams"), alike(rows.classes, "classes")]
-    for notice in notices:
-        warn_of(notice)
+    warn_of(interleaved(rows, order) or _repeated(rows, order, steps))
+    warn_of(alike(rows.streams, "streams"))
+    warn_of(alike(rows.classes, "classes"))
 
 
 def warn_of(notice: ArgumentError | None) -> None:
@@ -136,38 +131,23 @@ def _repeated(rows: Rows, order: Ints, steps: Floats) -> ArgumentError | None:
     )
 
 
-def _doubled_hour(rows: Rows) -> ArgumentError | None:
-    """Return what to say of sorted dates without a zone that go back by an hour or less."""
-    kind = rows.time_kind
-    if not rows.sort or kind.kind != "date" or kind.zone is not None or len(rows.streams) > 1:
-        return None
-    back = np.flatnonzero(np.diff(rows.time) < 0)
-    if not 0 < len(back) < BACK_OFTEN or rows.time[back[0]] - rows.time[back[0] + 1] > CLOCK_CHANGE:
-        return None
-    must = "sorting mixes the two hours if clocks were set back then"
-    fix = "give dates with their offset, such as +02:00"
-    row = int(back[0]) + 1
-    text = kind.text(float(rows.time[row]))
-    return ArgumentError("time", text, problem="goes back to {}", must=must, fix=fix, row=row)
-
-
-def alike(names: Sequence[Any], what: str) -> Any:
-    """Return what to say of names that differ only in capitals, in spaces, or as 7 and "7".
+def alike(names: Iterable[Any], what: str) -> ArgumentError | None:
+    """Return what to say of names that differ only in how they are spelt.
 
     Examples
     --------
-    >>> alike(["Ann", "bob", "ann "], "streams").rule
+    >>> alike(["Ann", "bob", "ann "], "streams").must
     'they are counted apart'
     """
-    first: dict[str, Any] = {}
-    pairs = ((first.setdefault(_plain(name), name), name) for name in names)
-    return next((_spelt(what, *pair) for pair in pairs if _differ(*pair)), None)
+    spelling = Spelling(what)
+    return next(filter(None, map(spelling.finding, names)), None)
 
 
 class Spelling:
-    """Says once which names of live streams differ only in how they are spelt."""
+    """Names that are compared: whether they differ only in capitals, in spaces, or as 7 and "7"."""
 
-    def __init__(self) -> None:
+    def __init__(self, what: str = "streams") -> None:
+        self._what = what
         self._first: dict[str, Any] = {}
 
     def note(self, names: Iterable[Any]) -> None:
@@ -176,28 +156,30 @@ class Spelling:
             if len(self._first) < MOST_NAMES:
                 self._first.setdefault(_plain(name), name)
 
+    def finding(self, name: Any) -> ArgumentError | None:
+        """Return what to say of a name, once; None if there is nothing."""
+        other = self._first.get(_plain(name), name)
+        if other is None or name != name or other == name:
+            self.note([name])
+            return None
+        self._first[_plain(name)] = None
+        return ArgumentError(
+            self._what,
+            name,
+            problem=f"are {other!r} and {{}}, which differ only in capitals, spaces or as number "
+            "and text",
+            must="they are counted apart",
+            fix="write them alike if they are one",
+        )
+
     def look(self, names: Iterable[Any]) -> None:
-        """Look at the names of streams that begin."""
+        """Look at the names of streams that begin, and warn."""
         for name in names:
-            other = self._first.get(_plain(name), name)
-            if _differ(other, name):
-                self._first[_plain(name)] = None  # said once
-                warn_of(_spelt("streams", other, name))
-        self.note(names)
+            warn_of(self.finding(name))
 
 
 def _plain(name: Any) -> str:
     return str(name).strip().casefold()
-
-
-def _differ(other: Any, name: Any) -> bool:
-    return other is not None and name == name and bool(other != name)
-
-
-def _spelt(what: str, other: Any, name: Any) -> ArgumentError:
-    problem = f"are {other!r} and {{}}, which differ only in capitals, spaces or as number and text"
-    fix = "write them alike if they are one"
-    return ArgumentError(what, name, problem=problem, must="they are counted apart", fix=fix)
 
 
 def _candidates(rows: Rows, apart: bool = False) -> list[str]:

@@ -127,36 +127,24 @@ def rows(
     >>> rows(df, columns={"time": "ts"})
     Rows(3 rows of 2 streams, classes ['rest', 'move'], sources ['default'])
     """
+    arrays: dict[str, Any] = {
+        "time": time, "stream": stream, "source": source, "probs": probs, "label": label,
+        "confidence": confidence, "one_hot": one_hot,
+    }  # fmt: skip
+    read: Any = {"scores": scores, "unit": unit, "time_format": time_format, "sort": sort}
     if data is None:
-        if time is None or probs is None or classes is None:
-            names = {"time": time, "probs": probs, "classes": classes}
-            missing = next(name for name, value in names.items() if value is None)
-            fix = "give a table, or the arrays time, probs and classes"
-            raise ArgumentError(missing, None, fix=fix)
-        return _of_arrays(
-            time=time,
-            stream=stream,
-            source="default" if source is None else source,
-            probs=probs,
-            classes=classes,
-            label=label,
-            confidence=confidence,
-            one_hot=one_hot,
-            scores=scores,
-            unit=unit,
-            time_format=time_format,
-            sort=sort,
-        )
-    arrays = {"time": time, "stream": stream, "source": source, "probs": probs, "label": label}
-    arrays |= {"confidence": confidence, "one_hot": one_hot}
+        for name, value in (("time", time), ("probs", probs), ("classes", classes)):
+            if value is None:
+                fix = "give a table, or the arrays time, probs and classes"
+                raise ArgumentError(name, None, fix=fix)
+        return _of_arrays(classes=classes, **arrays, **read)
     for name, value in arrays.items():
         if value is not None:
-            must = "data is given too"
             raise ArgumentError(
-                name, type(value).__name__, problem="is a {}", must=must, fix="give one of them"
-            )
-    read: Any = {"columns": columns, "scores": scores, "unit": unit, "sort": sort}
-    read["time_format"] = time_format
+                name, type(value).__name__, "data is given too", "give one of them",
+                problem="is a {}",
+            )  # fmt: skip
+    read["columns"] = columns
     if isinstance(data, Rows):
         return _require_read(data, classes=classes, **read)
     if hasattr(data, "sliding_window"):
@@ -335,9 +323,9 @@ def _truth_of_heads(rows: Rows) -> Ints | None:
 def _of_arrays(
     time: ArrayLike,
     stream: ArrayLike | None,
-    source: ArrayLike | str,
+    source: ArrayLike | str | None,
     probs: Any,
-    classes: Classes,
+    classes: Any,
     label: ArrayLike | None,
     confidence: Confidence | None,
     one_hot: ArrayLike | None,
@@ -349,7 +337,7 @@ def _of_arrays(
     heads = heads_of(classes, check_scores(scores))
     outputs = predictions(_as_probabilities(probs, scores, heads), heads, confidence)
     t, kind = read_times(time, unit, time_format)
-    codes, sources = source_codes(source, t.size)
+    codes, sources = source_codes("default" if source is None else source, t.size)
     streams = _stream_codes(stream, t.size)
     columns: dict[str, Any] = {
         "time": t,
@@ -357,17 +345,21 @@ def _of_arrays(
         "source": codes,
         "probs": outputs.probs,
         "one_hot": outputs.one_hot if one_hot is None else _check_one_hot(one_hot, outputs.probs),
-        "label": None if label is None else _truth(label, heads),
     }
+    if label is not None:
+        columns["label"] = (
+            class_indices(label, heads.shown)
+            if heads.is_exclusive
+            else truth_of_heads(label, heads)
+        )
     for name, column in columns.items():
-        if column is not None and len(column) != t.size:
+        if len(column) != t.size:
             raise ValueError(f"{name} has {len(column)} rows, but time has {t.size}")
     if sort:  # rows of equal time keep their order
         order = np.argsort(t, kind="stable")
-        columns = {name: None if x is None else x[order] for name, x in columns.items()}
+        columns = {name: column[order] for name, column in columns.items()}
     for column in columns.values():
-        if column is not None:
-            column.flags.writeable = False
+        column.flags.writeable = False
     read = Rows(
         **columns, streams=tuple(streams.categories), sources=tuple(sources), heads=heads,
         time_kind=kind, unit=unit,
@@ -385,11 +377,6 @@ def _as_probabilities(probs: Any, scores: str, heads: Heads) -> Any:
         return probs
     numbers = np.asarray(in_order(probs, heads.shown), np.float64)
     return as_probabilities(numbers, scores, heads)
-
-
-def _truth(label: Any, heads: Heads) -> Ints:
-    """Return true classes as indices, (T,), or those of each head, (T, H)."""
-    return class_indices(label, heads.shown) if heads.is_exclusive else truth_of_heads(label, heads)
 
 
 def _stream_codes(stream: ArrayLike | None, count: int) -> Factorized:

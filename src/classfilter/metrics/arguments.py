@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..errors import RowError
+from ..inputs import factorized_indices
 from ..support.arrays import median_step
 from ..support.types import Array, Floats, Ints
-from ..support.validation import text_names
+from ..support.validation import factorize, text_names
 
 ClassNames = Iterable[Any] | None
 """The names of the classes, where they are given."""
@@ -27,17 +27,15 @@ def without_names(
     p = _as_array(pred)
     columns = {name: p} if truth is None else {"truth": _as_array(truth), name: p}
     named = {key: a for key, a in columns.items() if a.dtype.kind == "O" and a.ndim == 1}
-    words = [(key, cell) for key, a in named.items() for cell in a if isinstance(cell, str)]
+    words = [(k, x) for k, a in named.items() for x in a if isinstance(x, str) and x]
     if classes is not None:
         names = text_names(classes)
         if p.ndim == 2 and p.shape[1] != len(names):
             raise ValueError(f"classes has {len(names)} names, but {name} {p.shape[1]} columns")
         known: dict[Any, int] = {k: k for k in range(-1, len(names))}
-        remedy = f"give one of them, an index from 0 to {len(names) - 1}, or -1 where it is unknown"
     elif words:
         names = tuple(sorted({cell for _, cell in words}))
         known = {-1: -1}
-        remedy = "give a name, or None where it is unknown"
         for key, a in columns.items():
             if key not in named:
                 raise ValueError(
@@ -49,7 +47,7 @@ def without_names(
     known |= {cell: k for k, cell in enumerate(names)}
     for key, a in columns.items():
         if a.ndim == 1:
-            columns[key] = _indices(key, a, known, names, remedy)
+            columns[key] = factorized_indices(factorize(a.tolist()), names, known, key)
     return columns.get("truth"), columns[name], len(names)
 
 
@@ -57,26 +55,6 @@ def _as_array(column: ArrayLike) -> Array:
     """Return an array in which None and NaN stay what they are beside text."""
     a = np.asarray(column)
     return np.asarray(column, dtype=np.object_) if a.dtype.kind == "U" else a
-
-
-def _indices(
-    name: str, a: Array, known: dict[Any, int], names: tuple[str, ...], remedy: str
-) -> Ints:
-    """Return the index of each cell; -1 for None and NaN."""
-    indices: Ints = np.full(a.size, -1, dtype=np.intp)
-    for row, cell in enumerate(a.tolist()):
-        if cell is None or cell != cell:
-            continue
-        if cell not in known:
-            raise RowError(
-                name,
-                cell,
-                must=f"the classes are {list(names)}",
-                fix=remedy,
-                row=row,
-            )
-        indices[row] = known[cell]
-    return indices
 
 
 def true_classes(truth: ArrayLike, rows: int) -> Ints:

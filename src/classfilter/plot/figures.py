@@ -1,8 +1,4 @@
-"""Figures of class probabilities over time. Matplotlib is imported when a figure is drawn.
-
-Colours are Okabe and Ito's, which the colour-blind can distinguish; lines differ in their dashes
-and bands in their hatching too, for prints in grey. No legend covers data.
-"""
+"""Figures of rows, of what filters make of them, and of how reliable they are."""
 
 from __future__ import annotations
 
@@ -19,6 +15,7 @@ from ..metrics import Reliability
 from ..support.types import Floats, Ints
 from .style import (
     COLOURS,
+    LEGEND,
     LEGEND_LINE,
     LINES,
     NO_ZONE,
@@ -91,15 +88,21 @@ def _draw_lanes(
     axes.spines["left"].set_visible(False)
 
 
-def _area(axes: Axes, axis: TimeAxis, t: Floats, p: Floats, base: float, colour: str) -> None:
-    """Draw a probability as an area above a line; a row lasts until the next."""
+def _held(axis: TimeAxis, t: Floats, values: Floats) -> tuple[Floats, Floats]:
+    """Return places and values of rows that last until the next; NaN in a gap."""
     step = typical_step(t)
     gap = np.flatnonzero(np.diff(t) > 10 * step)
     x = axis.x(np.append(np.insert(t, gap + 1, t[gap] + step), t[-1] + step))
-    filled = np.insert(p, gap + 1, np.nan)
-    top = base - 2 * _HALF * np.append(filled, filled[-1])
+    held = np.insert(values, gap + 1, np.nan, axis=0)
+    return x, np.concatenate([held, held[-1:]])
+
+
+def _area(axes: Axes, axis: TimeAxis, t: Floats, p: Floats, base: float, colour: str) -> None:
+    """Draw a probability as an area above a line; a row lasts until the next."""
+    x, held = _held(axis, t, p)
+    top = base - 2 * _HALF * held
     axes.fill_between(x, base, top, step="post", color=colour, linewidth=0)
-    axes.plot(axis.x(np.array([t[0], t[-1] + step])), [base, base], color="0.8", linewidth=0.6)
+    axes.plot(x[[0, -1]], [base, base], color="0.8", linewidth=0.6)
 
 
 def _is_truth(given: Any) -> bool:
@@ -181,11 +184,8 @@ def reliability(
         below.set_ylim(0.1, 100)
         below.set_yticks([0.1, 1, 10, 100], ["0.1", "1", "10", "100"])
     handles, names = ax.get_legend_handles_labels()
-    ax.legend(handles, names, loc="lower left", bbox_to_anchor=(0.0, 1.01), frameon=False,
-              borderaxespad=0.0, handlelength=2.4)  # fmt: skip
-    found = ax.figure
-    assert isinstance(found, Figure)
-    return found
+    ax.legend(handles, names, **LEGEND)
+    return _figure_of(ax)
 
 
 reliability.__module__ = "classfilter.plot"
@@ -310,11 +310,9 @@ def timeline(
     if scores not in ("probabilities", "independent"):
         raise ArgumentError("scores", scores, must='it must be "probabilities" or "independent"')
     t, bars = _increasing_times(time), {}
+    axis = time_axis(t, zone_of_times(time, zone))
     if scores == "independent" or (truth is not None and np.ndim(truth) == 2):
-        axes, axis = (
-            _axes(ax, _lanes_height(rows, classes)),
-            time_axis(t, zone_of_times(time, zone)),
-        )
+        axes = _axes(ax, _lanes_height(rows, classes))
         _draw_lanes(axes, axis, t, rows, classes)
         return _finish(axes, axis, t, [], [], ax is None)
     for name, given in rows.items():
@@ -326,7 +324,7 @@ def timeline(
         if k.max() >= len(classes):
             raise ValueError(f"{name} has class {k.max()}, but classes has {len(classes)} names")
         bars[name] = row_bars(t, k)
-    axes, axis = _axes(ax, height=0.9 + 0.4 * len(rows)), time_axis(t, zone_of_times(time, zone))
+    axes = _axes(ax, height=0.9 + 0.4 * len(rows))
     for row, (start, end, k) in enumerate(bars.values()):
         spans = np.column_stack([axis.x(start), axis.x(end) - axis.x(start)])
         for c in np.unique(k[k >= 0]):
@@ -422,12 +420,12 @@ def overview(
 
 
 def comparison(result: Comparison) -> Figure:
-    """Draw one row per method: its accuracy with the interval; smoothers look different.
+    """Draw one row per method: its accuracy, and whether it differs from the best.
 
     Parameters
     ----------
     result : Comparison
-        Of `compare`; without labels, how well later predictions fit is drawn.
+        Of `compare`; multi-label, macro-F1 is drawn, and without labels the agreement.
 
     Returns
     -------
@@ -436,27 +434,30 @@ def comparison(result: Comparison) -> Figure:
     """
     from matplotlib.figure import Figure
 
-    from ..compare import MEASURE_TITLES
+    from ..compare import MEASURES
 
-    key = next(iter(result.rows[0].measures))
-    best = [is_best for _, is_best in result.cells(key)]
-    figure = Figure(figsize=(7.5, 0.32 * len(result.rows) + 1.0), dpi=200, layout="constrained")
+    labelled = any("accuracy" in row.differences for row in result.rows)
+    key = ("macro_f1" if result.labels else "accuracy") if labelled else "agreement"
+    rows = [row for row in result.rows if key in row.differences]
+    best = next(getattr(row, key) for row in rows if row.differences[key].word == "best")
+    figure = Figure(figsize=(7.5, 0.32 * len(rows) + 1.0), dpi=200, layout="constrained")
     axes = figure.subplots()
-    for y, row in enumerate(result.rows):
-        scale = 1 if key == "agreement" else 100
-        value, low, high = (scale * x for x in row.measures[key])
+    for y, row in enumerate(rows):
+        difference = row.differences[key]
         colour, mark = (COLOURS[5], "s") if row.smoothed else (COLOURS[0], "o")
-        axes.plot([low, high], [y, y], color=colour, linewidth=1.2)
-        face = colour if best[y] else "white"
+        ends = [100 * (best + end) for end in (difference.low, difference.high)]
+        axes.plot(ends, [y, y], color=colour, linewidth=1.2)
+        face = colour if difference.word in ("best", "level") else "white"
+        value = 100 * getattr(row, key)
         axes.plot(value, y, mark, color=colour, markerfacecolor=face, markersize=6)
-    names = [row.name + " *" * row.smoothed for row in result.rows]
-    axes.set_yticks(range(len(names)), names)
-    for label, is_best in zip(axes.get_yticklabels(), best, strict=True):
-        label.set_fontweight("bold" if is_best else "normal")
+    axes.axvline(100 * best, color="0.7", linewidth=0.8, zorder=0)
+    axes.set_yticks(range(len(rows)), [row.name for row in rows])
+    for label, row in zip(axes.get_yticklabels(), rows, strict=True):
+        label.set_fontweight("bold" if row.differences[key].word == "best" else "normal")
     axes.invert_yaxis()
     axes.set_xlabel(
-        f"{MEASURE_TITLES[key].capitalize()}; lines: 95 % intervals; "
-        "* smoothed: uses later rows too"
+        f"{MEASURES[key].capitalize()}; lines: 95 % intervals of the difference to the best; "
+        "filled: level with it"
     )
     axes.grid(axis="x", linewidth=0.4)
     axes.spines[["top", "right", "left"]].set_visible(False)
@@ -483,11 +484,8 @@ def _overview_of_labels(
 
 def _stacked(axes: Axes, axis: TimeAxis, t: Floats, p: Floats) -> None:
     """Draw the probabilities of the classes stacked; a row lasts until the next."""
-    step = typical_step(t)
-    gap = np.flatnonzero(np.diff(t) > 10 * step)
-    x = axis.x(np.append(np.insert(t, gap + 1, t[gap] + step), t[-1] + step))
-    filled = np.insert(p, gap + 1, np.nan, axis=0)
-    edges = np.cumsum(np.vstack([filled, filled[-1:]]), axis=1)
+    x, held = _held(axis, t, p)
+    edges = np.cumsum(held, axis=1)
     below = np.zeros(len(edges))
     for c, above in enumerate(edges.T):
         axes.fill_between(x, below, above, step="post", **band(c))
@@ -525,6 +523,15 @@ def _axes(ax: Axes | None, height: float) -> Axes:
     return Figure(figsize=(9.0, height), layout="constrained").subplots() if ax is None else ax
 
 
+def _figure_of(axes: Axes) -> Figure:
+    from matplotlib.figure import Figure
+
+    figure = axes.figure
+    while not isinstance(figure, Figure):  # a part of a figure
+        figure = figure.figure
+    return figure
+
+
 def _finish(
     axes: Axes,
     axis: TimeAxis,
@@ -537,15 +544,11 @@ def _finish(
 
     A figure of our own grows with its legend.
     """
-    from matplotlib.figure import Figure
-
     axes.set_xlim(*axis.x(np.array([t[0], t[-1] + typical_step(t)])))
     axis.draw(axes)
     axes.spines[["top", "right"]].set_visible(False)
     lines = legend_above(axes, handles, names) if handles else 1
-    figure = axes.figure
-    while not isinstance(figure, Figure):  # a part of a figure
-        figure = figure.figure
+    figure = _figure_of(axes)
     if own:
         figure.set_figheight(figure.get_figheight() + (lines - 1) * LEGEND_LINE)
     return figure

@@ -33,6 +33,11 @@ LINES: tuple[dict[str, Any], ...] = (
 )
 DARK = ("#0072B2", "#009E73", "#D55E00")
 """Colours on which white hatching is seen; on the others it is black."""
+LEGEND: dict[str, Any] = {
+    "loc": "lower left", "bbox_to_anchor": (0.0, 1.01), "frameon": False, "borderaxespad": 0.0,
+    "handlelength": 2.4,
+}  # fmt: skip
+"""A legend above the data."""
 LEGEND_KEY = 54
 """The width of a legend's key and the space around it, in points."""
 LEGEND_LINE = 0.22
@@ -66,16 +71,7 @@ def legend_above(axes: Axes, handles: Sequence[Any], names: Sequence[str]) -> in
     columns = min(len(names), 6)
     while columns > 1 and _width(widths, columns) > points:
         columns -= 1
-    axes.legend(
-        handles,
-        names,
-        loc="lower left",
-        bbox_to_anchor=(0.0, 1.01),
-        ncols=columns,
-        frameon=False,
-        borderaxespad=0.0,
-        handlelength=2.4,
-    )
+    axes.legend(handles, names, ncols=columns, **LEGEND)
     return -(-len(names) // max(columns, 1))
 
 

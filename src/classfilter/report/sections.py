@@ -269,8 +269,6 @@ def _family(candidate: Candidate) -> str:
 def comparison_section(comparison: Any) -> str:
     """Show the table of `compare`, or why there is none."""
     text = "Each filter was tuned on one half of the streams, without labels, and run on the other."
-    if isinstance(comparison, str):
-        return section("All filters compared", text, comparison)
-    # The page has one word for it.
-    html = comparison._repr_html_().replace("switches per hour", "changes an hour")
-    return section("All filters compared", text, Markup(html))
+    if not isinstance(comparison, str):
+        comparison = Markup(comparison._repr_html_())
+    return section("Methods compared", text, comparison)

@@ -11,15 +11,19 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..filters import StickyFilter
+from ..filters import StickyFilter, exponential
 from ..support.types import Bools, Floats, Ints
+from .estimate import label_likelihoods, passes
 from .memory import Memory
-from .model import EstimatedModel, sticky, tempered
+from .model import EstimatedModel, of_best, rates_of, tempered
 from .passes import LOW_FLOOR, Passes
 from .rows import JoinedRows, parts
 
 SCORE_FLOOR = 0.01
 """The least that a predicted class may fit."""
+LEAST_FIT = 1e-9
+GAP = 5
+"""Steps after which later predictions judge, where all sources are equally fast: errors last."""
 FUTURE = "future predictions"
 LABELS = "labels"
 
@@ -32,34 +36,40 @@ class Criterion(NamedTuple):
     name : {"future predictions", "labels"}
         What the scores rest on.
     scores : ndarray (T, K)
-        The score of each class.
+        The score of each class; of whole rows, how likely later rows are in it.
     judged : ndarray (T,)
         The rows that count.
     part : ndarray (T,)
         The part of each row, for standard errors.
+    of_rows : bool
+        Whether whole filtered rows are scored, not only their most probable class.
     """
 
     name: str
     scores: Floats
     judged: Bools
     part: Ints
+    of_rows: bool = False
 
-    def of(self, predicted: Ints) -> Floats:
-        """Return the scores of the predicted classes in the rows that count."""
+    def of(self, filtered: Floats) -> Floats:
+        """Return the scores of filtered rows (T, K) where they count."""
         rows = np.flatnonzero(self.judged)
-        scores: Floats = self.scores[rows, predicted[rows]]
-        return scores
+        scores: Floats = self.scores[rows]
+        if self.of_rows:
+            return np.asarray(np.log(np.maximum((filtered[rows] * scores).sum(axis=1), LEAST_FIT)))
+        best: Floats = scores[np.arange(len(rows)), filtered[rows].argmax(axis=1)]
+        return best
 
-    def sums(self, predicted: Ints) -> Floats:
+    def sums(self, filtered: Floats) -> Floats:
         """Return the sum of scores and their number in each part, (parts, 2)."""
         part = self.part[self.judged]
-        total = np.bincount(part, self.of(predicted), minlength=self.part.max() + 1)
+        total = np.bincount(part, self.of(filtered), minlength=self.part.max() + 1)
         return np.stack([total, np.bincount(part, minlength=total.size)], axis=1)
 
     def take(self, kept: Bools) -> Criterion:
         """Return the criterion for some rows."""
         _, part = np.unique(self.part[kept], return_inverse=True)
-        return Criterion(self.name, self.scores[kept], self.judged[kept], part)
+        return self._replace(scores=self.scores[kept], judged=self.judged[kept], part=part)
 
 
 def by_labels(rows: JoinedRows) -> Criterion:
@@ -74,36 +84,43 @@ def by_target(rows: JoinedRows, target: Floats, judged: Bools | None = None) -> 
     return Criterion(FUTURE, np.log(target + SCORE_FLOOR), judged, parts(rows))
 
 
-def future_target(rows: JoinedRows, passes: Passes, model: EstimatedModel) -> Floats:
-    """Return p(later predictions of the reference | class), (T, K), scaled."""
-    message = passes.backward(sticky(model), rows.probs, rows.of_reference.astype(float))
-    return _scaled(message, model.shares)
+def by_rows(rows: JoinedRows, target: Floats) -> Criterion:
+    """Return the criterion of whole filtered rows, for a target (T, K)."""
+    return Criterion(FUTURE, target, np.ones(len(target), bool), parts(rows), of_rows=True)
 
 
-def target_after_next(rows: JoinedRows, model: EstimatedModel, target: Floats) -> Floats:
-    """Return the target without each row's next prediction of the reference.
+def future_target(rows: JoinedRows, model: EstimatedModel) -> Floats:
+    """Return p(later predictions | class), (T, K), scaled: of the reference, where it is slow.
 
-    That one may share the errors of the one before.
+    Where all sources are equally fast, those of all from some steps later on.
     """
-    T, calls, time = len(target), np.flatnonzero(rows.of_reference), rows.time
-    following = np.searchsorted(calls, np.arange(T), side="right")
-    known = following < len(calls)
-    known[known] = rows.stream[calls[following[known]]] == rows.stream[known]
-    call = calls[following[known]]
-    steps = (time[call] - time[known]) / rows.step
-    grid = np.where(steps > 0, np.exp(np.round(np.log(np.maximum(steps, 1e-9)) * 50) / 50), 0.0)
-    later, propagated = target[call], np.ones((len(call), target.shape[1]))
-    filter_ = sticky(model)
-    for apart in np.unique(grid):
-        some = grid == apart
-        propagated[some] = later[some] @ filter_._transitions(apart * rows.step).T
-    result = np.ones_like(target)
-    result[known] = propagated
-    return _scaled(result, model.shares)
+    line, found = model.line, model.found
+    assert line is not None
+    assert found is not None
+    if line.slow[0]:
+        alone = passes(line, found.shares, found.transitions, of_best(rows, found))
+        return _scaled(alone.message, found.shares)
+    T = len(rows.source)
+    cell = rows.source * len(rows.classes) + rows.observed.argmax(axis=1)
+    said = label_likelihoods(found.confusion, found.shares, line.interval / line.interval.max())
+    message = found.message * said[cell]
+    # The first row of the stream that is at least so many steps later.
+    number = line.number + rows.stream * (int(line.number.max()) + GAP + 1)
+    later = np.searchsorted(number, number + GAP)
+    known = later < T
+    known[known] = rows.stream[later[known]] == rows.stream[known]
+    apart = line.number[later[known]] - line.number[known]
+    target = np.ones_like(message)
+    rates = rates_of(found.transitions)
+    rows_known = np.flatnonzero(known)
+    for steps in np.unique(apart):
+        some = apart == steps
+        target[rows_known[some]] = message[later[known][some]] @ exponential(rates * steps).T
+    return _scaled(target, found.shares)
 
 
 def later_target(
-    rows: JoinedRows, passes: Passes, shares: Floats, memory: Memory
+    rows: JoinedRows, runs: Passes, shares: Floats, memory: Memory
 ) -> tuple[Floats, Bools]:
     """Return p(predictions beyond the gap | class), (T, K), scaled, and where there are any.
 
@@ -113,7 +130,7 @@ def later_target(
     stay = float(np.exp(-1 / (memory.classes * rows.step)))
     filter_ = StickyFilter(len(prior), stay, prior=prior, floor=LOW_FLOOR)
     T = len(rows.source)
-    message = _scaled(passes.backward(filter_, rows.probs, np.full(T, memory.news)), prior)
+    message = _scaled(runs.backward(filter_, rows.probs, np.full(T, memory.news)), prior)
     at = np.arange(T)
     later = np.minimum(at + memory.gap, T - 1)
     last = np.append(rows.first[1:], True)

@@ -163,7 +163,7 @@ def mean_outputs(rows: JoinedRows, model: EstimatedModel) -> Floats:
     K = len(rows.classes)
     means = np.empty((len(rows.sources), K, K))
     for i, name in enumerate(rows.sources):
-        channel = model.channel.get((name, "em"))
+        channel = model.channel.get((name, "best"))
         if channel is not None:
             means[i] = channel.matrix
         else:

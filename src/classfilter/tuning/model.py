@@ -1,7 +1,7 @@
-"""The estimated model: class shares, transitions and channels, from the predictions alone.
+"""The model that runs: what `estimate` found, as the parts of a sticky filter and its channels.
 
-Streams are independent, rows are not. So shares and transitions are those of the streams and of
-one more stream, in which all classes are alike.
+A source that gives probabilities takes its word or goes through a channel, its mean prediction in
+each class; the candidates differ in what says the class. A label goes through its confusions.
 """
 
 from __future__ import annotations
@@ -14,24 +14,26 @@ from ..filters import StickyFilter, exponential, generator
 from ..pipeline import Channel
 from ..support.arrays import median_step
 from ..support.types import Floats, Ints
-from .passes import LOW_FLOOR, Passes
+from .estimate import MAX_COUNT, Estimate, Timeline, beyond_chance, estimate, passes
+from .passes import LOW_FLOOR
 from .rows import JoinedRows
 
 PRIOR_POWER = 0.5
-"""The filter divides the reference's predictions by the shares to this power: the shares of the
-data that the classifier was trained on are in them, and are not known."""
-MAX_STAY = 0.99
-"""Pseudo-counts stay with at most this probability."""
-ROUNDS = 4
-"""How often the channels are estimated from the smoothed posterior."""
-SMOOTHED_SHARE = 0.5
-"""Of the transition counts taken from the smoothed posterior, the rest from predictions."""
-PSEUDO_STREAMS = 1.0
-"""How many streams in which all classes are alike are added."""
+"""The filter divides predictions by the mean prediction to this power: the shares of the data that
+the classifier was trained on are in them, and are not known."""
+PSEUDO_STREAMS = 4.0
+"""How many streams in which all classes are alike are added before a model runs: sounds from one
+stream lose 14 points to the rule Hold without them, and 6 with them."""
 MIN_AGREEMENT = 0.1
 """Of successive predictions of the reference, beyond chance; below it they judge nothing."""
 MIN_RATE = 1e-6
 """Smallest rate, as a share of the highest: every class can be reached."""
+WAYS = ("posterior", "best", "later")
+"""What the channel of a source rests on: its mean prediction by the classes of all sources; what
+predicts best the classes of the best source alone, so that errors do not confirm themselves; or its
+mean prediction by the next one of the best source, where calls are rarer than changes."""
+REGRESSION_ROUNDS = 40
+LABELS_WAY = "labels"
 
 
 class Transitions(NamedTuple):
@@ -61,14 +63,25 @@ class EstimatedModel(NamedTuple):
     transitions : Transitions or None
         None where nothing is estimated from the reference.
     channel : dict of (str, str) to Channel
-        The confusions of each other source, by its name and how they were estimated: "near", from
-        the reference's next prediction, or "em", from the smoothed posterior.
+        The channel of a source, by its name and one of `WAYS`, or "labels".
+    line : Timeline or None
+        The rows in steps of time.
+    found : Estimate or None
+        What the model was made of.
     """
 
     shares: Floats
     prior: Floats
     transitions: Transitions | None
     channel: dict[tuple[str, str], Channel]
+    line: Timeline | None = None
+    found: Estimate | None = None
+
+    @property
+    def rates(self) -> Floats:
+        """The rates of change, (K, K), a time unit."""
+        assert self.transitions is not None
+        return rates_of(self.transitions.matrix) / self.transitions.interval
 
 
 def tempered(shares: Floats, power: float) -> Floats:
@@ -81,20 +94,6 @@ def mean_shares(probs: Floats) -> Floats:
     """Return the share of each class (K,) in predictions (T, K), one of each class added."""
     shares: Floats = (probs.sum(axis=0) + 1) / (len(probs) + probs.shape[1])
     return shares
-
-
-def class_shares(rows: JoinedRows) -> Floats:
-    """Return the share of each class (K,) in the predictions of the reference."""
-    shares, streams = mean_shares(rows.probs[rows.of_reference]), reference_streams(rows)
-    smoothed: Floats = (streams * shares + PSEUDO_STREAMS / len(shares)) / (
-        streams + PSEUDO_STREAMS
-    )
-    return smoothed
-
-
-def reference_streams(rows: JoinedRows) -> int:
-    """Return how many streams have predictions of the reference."""
-    return int(np.unique(rows.stream[rows.of_reference]).size)
 
 
 def successive(rows: JoinedRows) -> tuple[Ints, Ints, float]:
@@ -128,16 +127,9 @@ def agreement(rows: JoinedRows) -> float:
     return (same - chance) / (1 - chance)
 
 
-def transitions_from_counts(
-    counts: Floats, shares: Floats, interval: float, streams: int
-) -> Transitions:
-    """Return the transitions from counts of what follows what after an interval."""
-    K = len(shares)
-    stay = min(float(np.trace(counts) / counts.sum()), MAX_STAY)
-    matrix = counts + stay * np.eye(K) + (1 - stay) * shares
-    matrix = streams * matrix / matrix.sum(axis=1, keepdims=True)
-    matrix += PSEUDO_STREAMS * (stay * np.eye(K) + (1 - stay) / K)
-    matrix /= matrix.sum(axis=1, keepdims=True)
+def rates_of(matrix: Floats) -> Floats:
+    """Return the rates of transitions (K, K), by which every class can be reached."""
+    K = len(matrix)
     try:
         rates = generator(matrix)
     except ValueError:  # the process mixes within the interval
@@ -146,49 +138,119 @@ def transitions_from_counts(
     rates = np.maximum(rates, MIN_RATE * highest / K)
     np.fill_diagonal(rates, 0.0)
     np.fill_diagonal(rates, -rates.sum(axis=1))
-    # Where most classes change within the interval, a shorter one is exact to more digits.
-    part = min(1.0, 1 / highest)
-    return Transitions(exponential(rates * part), part * interval)
+    return rates
 
 
-def mean_predictions(class_probs: Floats, predictions: Floats) -> Floats:
-    """Return the mean prediction in each class, (K, K), with one of the average kind added."""
-    counts = class_probs.T @ predictions + predictions.mean(axis=0)
-    means: Floats = counts / counts.sum(axis=1, keepdims=True)
-    return means
+def estimate_model(rows: JoinedRows, named: bool = True) -> EstimatedModel:
+    """Estimate shares, transitions and channels; the reference is the first source.
+
+    `named` says whether it anchors the classes, or the slow sources do.
+    """
+    line = Timeline(rows)
+    return model_of(rows, line, estimate(rows, line, 0 if named else None))
 
 
-def estimate_model(rows: JoinedRows, passes: Passes) -> EstimatedModel:
-    """Estimate shares, transitions and channels from the predictions of the reference."""
-    shares, streams = class_shares(rows), reference_streams(rows)
-    before, after, interval = successive(rows)
-    predicted = rows.probs[before].T @ rows.probs[after]
-    if not before.size:  # no two follow each other: as if each class stayed
-        predicted = np.diag(shares)
-    transitions = transitions_from_counts(predicted, shares, interval, streams)
-    prior = tempered(shares, PRIOR_POWER)
-    near = {name: channel_from_next(rows, i, prior) for i, name in enumerate(rows.sources) if i > 0}
-    channel = {(name, "near"): c for name, c in near.items()}
-    model = EstimatedModel(shares, prior, transitions, channel)
-    if not near:
-        return model
-    em = near
-    for _ in range(ROUNDS):
-        posterior = _smoothed(rows, passes, model, em)
-        em = {
-            name: Channel(
-                mean_predictions(posterior[rows.source == i], rows.probs[rows.source == i]), prior
-            )
-            for i, name in enumerate(rows.sources)
-            if i > 0
-        }
-    posterior = _smoothed(rows, passes, model, em)
-    smoothed = posterior[before].T @ posterior[after]
-    if before.size:
-        counts = SMOOTHED_SHARE * smoothed + (1 - SMOOTHED_SHARE) * predicted
-        transitions = transitions_from_counts(counts, shares, interval, streams)
-    channel |= {(name, "em"): c for name, c in em.items()}
-    return EstimatedModel(shares, prior, transitions, channel)
+def model_of(rows: JoinedRows, line: Timeline, found: Estimate) -> EstimatedModel:
+    """Return the model that runs, of an estimate."""
+    K, n = len(rows.classes), rows.streams
+    shares = (n * found.shares + PSEUDO_STREAMS / K) / (n + PSEUDO_STREAMS)
+    stay = float(found.shares @ np.diag(found.transitions))
+    alike = stay * np.eye(K) + (1 - stay) / K
+    rates = rates_of((n * found.transitions + PSEUDO_STREAMS * alike) / (n + PSEUDO_STREAMS))
+    # Where most classes change within a step, a shorter one is exact to more digits.
+    part = min(1.0, 1 / float(-np.diag(rates).min()))
+    transitions = Transitions(exponential(rates * part), part * line.tau)
+    prior = tempered(mean_shares(rows.observed[rows.of_reference]), PRIOR_POWER)
+    alone = by_best(rows, line, found)
+    channel = {}
+    for i, name in enumerate(rows.sources):
+        own = np.flatnonzero(rows.source == i)
+        if name in rows.label_sources:
+            channel[name, LABELS_WAY] = of_labels(found.confusion[i], found.shares, prior)
+        elif i:
+            probs = rows.observed[own]
+            calls, last = last_before(rows, own)
+            by_calls = shrunken_means(rows.observed[calls], rows.observed[last])
+            channel[name, "later"] = Channel(by_calls, prior)
+            by_all = shrunken_means(found.posterior[own], probs)
+            channel[name, "posterior"] = Channel(by_all, prior)
+            likelihoods = regression(probs, alone[own], found.shares)
+            channel[name, "best"] = of_likelihoods(likelihoods, prior)
+    return EstimatedModel(shares, prior, transitions, channel, line, found)
+
+
+def of_labels(confusion: Floats, shares: Floats, prior: Floats) -> Channel:
+    """Return the channel of labels: p(class | label) / shares, times the filter's prior."""
+    return of_likelihoods(confusion.T / shares[:, None], prior)
+
+
+def of_likelihoods(likelihoods: Floats, prior: Floats) -> Channel:
+    """Return the channel of likelihoods (K, K), whose rows it normalises; its prior undoes that."""
+    return Channel(likelihoods, prior * likelihoods.sum(axis=1))
+
+
+def regression(probs: Floats, classes: Floats, shares: Floats) -> Floats:
+    r"""Return likelihoods L (K, K) for which predictions w best tell the classes q, each (T, K).
+
+    It is the softmax regression :math:`q_k \propto \pi_k \exp \sum_j w_j \log L_{kj}`,
+    which is what a channel does, with pseudo-rows as for `confusions`. Each round maximises a bound
+    whose curvature is that of least squares.
+    """
+    K = len(shares)
+    counts = np.eye(K)[probs.argmax(axis=1)].T @ classes
+    right = beyond_chance(counts)
+    shrunk = right * np.eye(K) + (1 - right) * shares
+    c = max(min(MAX_COUNT, len(probs) / (2 * K)), LOW_FLOOR)
+    x, weight = (
+        np.vstack([probs, np.eye(K)]),
+        np.append(np.ones(len(probs)), np.full(K, c))[:, None],
+    )
+    q = np.vstack([classes, shrunk])
+    logs, curvature = np.log(shrunk / shares), np.linalg.inv((weight * x).T @ x)
+    for _ in range(REGRESSION_ROUNDS):
+        p = shares * np.exp(x @ logs)
+        p /= p.sum(axis=1, keepdims=True)
+        logs += 2 * curvature @ ((weight * x).T @ (q - p))
+    likelihoods: Floats = np.exp(logs - logs.max()).T
+    return likelihoods
+
+
+def shrunken_means(classes: Floats, predictions: Floats) -> Floats:
+    """Return the mean prediction in each class, (K, K), shrunk to one that is right as often."""
+    K = predictions.shape[1]
+    counts = classes.T @ predictions
+    right, mean = beyond_chance(counts), mean_shares(predictions)
+    c = max(min(MAX_COUNT, len(predictions) / (2 * K)), LOW_FLOOR)
+    means = counts + c * (right * np.eye(K) + (1 - right) * mean)
+    means /= means.sum(axis=1, keepdims=True)
+    return np.asarray(means)
+
+
+def by_best(rows: JoinedRows, line: Timeline, found: Estimate) -> Floats:
+    """Return the posterior of the class in each row (T, K) by the reference alone."""
+    return passes(line, found.shares, found.transitions, of_best(rows, found)).smoothed
+
+
+def of_best(rows: JoinedRows, found: Estimate) -> Floats:
+    """Return the likelihood of the reference's predictions (T, K), 1 in rows of other sources."""
+    own, K = rows.of_reference, len(rows.classes)
+    said = rows.observed[own].argmax(axis=1)
+    often = np.bincount(said, minlength=K) + LOW_FLOOR
+    means = (found.confusion[0] * often[:, None]).T
+    means /= means.sum(axis=1, keepdims=True)  # p(label | class)
+    out = np.ones((len(own), K))
+    probs = np.eye(K)[said] if rows.reference in rows.label_sources else rows.observed[own]
+    out[own] = probs @ means.T
+    return out
+
+
+def last_before(rows: JoinedRows, own: Ints) -> tuple[Ints, Ints]:
+    """Return the rows of the reference that a row of a source precedes, and that row, (N,) each."""
+    calls = np.flatnonzero(rows.of_reference)
+    last = np.searchsorted(own, calls) - 1
+    paired = last >= 0
+    paired[paired] = rows.stream[own[last[paired]]] == rows.stream[calls[paired]]
+    return calls[paired], own[last[paired]]
 
 
 def sticky(model: EstimatedModel, floor: float = LOW_FLOOR) -> StickyFilter:
@@ -198,29 +260,3 @@ def sticky(model: EstimatedModel, floor: float = LOW_FLOOR) -> StickyFilter:
     return StickyFilter(
         len(matrix), transitions=matrix, interval=interval, prior=model.prior, floor=floor
     )
-
-
-def channel_from_next(rows: JoinedRows, source: int, prior: Floats) -> Channel:
-    """Return a source's channel from its last prediction before each one of the reference."""
-    own = np.flatnonzero(rows.source == source)
-    later = np.flatnonzero(rows.of_reference & ~rows.first)
-    last = np.searchsorted(own, later) - 1
-    paired = last >= 0
-    paired[paired] = rows.stream[own[last[paired]]] == rows.stream[later[paired]]
-    if not paired.any():
-        K = len(prior)
-        return Channel(mean_predictions(np.full((len(own), K), 1 / K), rows.probs[own]), prior)
-    return Channel(
-        mean_predictions(rows.probs[later[paired]], rows.probs[own[last[paired]]]), prior
-    )
-
-
-def _smoothed(
-    rows: JoinedRows, passes: Passes, model: EstimatedModel, channel: dict[str, Channel]
-) -> Floats:
-    """Return the smoothed posterior (T, K), all sources of weight 1 through their channels."""
-    probs = rows.probs.copy()
-    for i, name in enumerate(rows.sources):
-        if i > 0:
-            probs[rows.source == i] = channel[name].apply(rows.probs[rows.source == i])
-    return passes.smooth(sticky(model), probs, np.ones(len(probs)))

@@ -54,7 +54,7 @@ class Objective:
     runner : Runner
         Runs the candidates.
     criteria : sequence of Criterion
-        The first is maximised. A rival must be better by all of them.
+        The first is maximised; by the last, rivals are compared, and what is said.
     """
 
     def __init__(self, runner: Runner, criteria: Sequence[Criterion]) -> None:
@@ -67,6 +67,10 @@ class Objective:
         """Return the mean score."""
         total, count = self._sums(candidate)[0].sum(axis=0)
         return float(total / count)
+
+    def shown(self, candidate: Candidate) -> Gain:
+        """Return the mean score by the last criterion, and its standard error."""
+        return _mean_and_error(self._sums(candidate)[-1])
 
     def error(self, candidate: Candidate) -> float:
         """Return the standard error of the mean score."""
@@ -81,15 +85,15 @@ class Objective:
         ]
 
     def gain_over_streams(self, candidate: Candidate, other: Candidate) -> Gain:
-        """Return by how much a candidate is ahead of another, with the error over whole streams.
+        """Return by how much a candidate is ahead by the last criterion, the error over streams.
 
         Where there are few streams, `gains` counts parts of one as if they were independent. The
         larger error of the two is returned; of a single stream, that over its parts.
         """
-        by_part = self.gains(candidate, other)[0]
+        by_part = self.gains(candidate, other)[-1]
         stream = np.zeros(self.criteria[0].part.max() + 1, np.intp)
         stream[self.criteria[0].part] = self.runner.rows.stream
-        mine, its = self._sums(candidate)[0], self._sums(other)[0]
+        mine, its = self._sums(candidate)[-1], self._sums(other)[-1]
         sums = np.zeros((stream.max() + 1, 2))
         np.add.at(sums, stream, np.stack([mine[:, 0] - its[:, 0], mine[:, 1]], axis=1))
         by_stream = _mean_and_error(sums)
@@ -128,7 +132,7 @@ class Objective:
     def table(self) -> list[Trial]:
         """Return all candidates that were tried, the best first; some on some streams only."""
         trials = {trial.candidate: trial for o in self._samples.values() for trial in o.table()}
-        trials |= {c: Trial(c, self.mean(c), self.error(c)) for c in self._tried}
+        trials |= {c: Trial(c, *self.shown(c)) for c in self._tried}
         return sorted(trials.values(), key=lambda trial: -trial.score)
 
     def sample(self, max_rows: int) -> Objective:
@@ -145,7 +149,7 @@ class Objective:
             length = np.bincount(rows.stream)[rows.stream]
             kept = np.arange(T) - rows.start < np.ceil(length / stride)
         some = rows.take(kept)
-        runner = Runner(some, Passes(some), model)
+        runner = Runner(some, Passes(some), model, kept)
         sample = Objective(runner, [criterion.take(kept) for criterion in self.criteria])
         sample.on_new = lambda: self.on_new()
         self._samples[max_rows] = sample
@@ -153,7 +157,7 @@ class Objective:
 
     def _sums(self, candidate: Candidate) -> list[Floats]:
         if candidate not in self._tried:
-            predicted = self.runner.predict(candidate)
+            predicted = self.runner.run(candidate)
             self._tried[candidate] = [criterion.sums(predicted) for criterion in self.criteria]
             self.on_new()
         return self._tried[candidate]

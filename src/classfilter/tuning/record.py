@@ -58,6 +58,8 @@ class TuningRecord:
         otherwise.
     expected_calls : ExpectedCalls or None
         How often the class changes between calls of the reference, where that judges others.
+    why_safe : str
+        Why a simple rule was chosen that cannot lose much, and what would change that; else empty.
     """
 
     reference: str
@@ -73,6 +75,7 @@ class TuningRecord:
     calibration: Calibration | None = None
     by_label: Mapping[str, Pipeline] = field(default_factory=dict)
     expected_calls: ExpectedCalls | None = None
+    why_safe: str = ""
 
     def explain(self) -> str:
         """Return what was chosen, how certain that is, and what would help, in sentences."""

@@ -39,6 +39,8 @@ def summarise(pipe: Pipeline, record: Any, name: str | None = None) -> str:
     """Return the table of a tuned pipeline; `name` is that of the file of the recordings."""
     effect, events = record.effect, record.event_effect
     rows = [("Filter", filter_in_words(pipe, record))]
+    if record.why_safe:
+        rows.append(("Safe rule", record.why_safe))
     if record.criterion == LABELS:
         rows.append(("Chosen", "using the labels"))
     if record.candidate is not None and len(record.candidate.beta) > 1:

@@ -26,7 +26,7 @@ from ..pipeline import Channel, Pipeline
 from ..policy import Policy
 from ..support.types import Duration
 from .candidates import Candidate, Runner, rule
-from .criterion import by_labels, by_target, future_target, later_target, target_after_next
+from .criterion import by_labels, by_rows, by_target, future_target, later_target
 from .effect import Effect, Effects, require_seconds
 from .event_duration import EventDurations
 from .event_rule import with_event_rule
@@ -66,7 +66,8 @@ def tuned_as(
     """Return the pipeline of a candidate, with what is known of it."""
     channels: dict[str, Channel | None] = dict.fromkeys(dict(candidate.beta))
     channels |= candidate.channels(model)
-    channels |= {name: for_labels(channels.get(name), len(classes)) for name in label_sources}
+    plain = [name for name in label_sources if channels[name] is None]
+    channels |= {name: for_labels(len(classes)) for name in plain}
     return Pipeline(
         candidate.filter(model, classes),
         beta=dict(candidate.beta),
@@ -76,17 +77,9 @@ def tuned_as(
     )
 
 
-def for_labels(channel: Channel | None, classes: int) -> Channel:
-    """Return the channel that makes of a label what another makes of its probabilities.
-
-    So what runs is what was tuned, wherever it runs. A label is a one-hot row, of which a channel
-    takes a column of its matrix; the prior undoes that it normalises the rows.
-    """
-    probs = at_reliability(np.eye(classes), np.ones(classes, bool), LABEL_RELIABILITY)
-    if channel is None:
-        return Channel(probs)
-    likelihoods = Channel(channel.matrix).apply(probs).T
-    return Channel(likelihoods, channel.prior * likelihoods.sum(axis=1))
+def for_labels(classes: int) -> Channel:
+    """Return the channel that makes of a label probabilities of `LABEL_RELIABILITY`."""
+    return Channel(at_reliability(np.eye(classes), np.ones(classes, bool), LABEL_RELIABILITY))
 
 
 def untuned(
@@ -352,16 +345,15 @@ def prepare(
     if counted.sum() < min_predictions or rows.of_reference.sum() < 2:
         return None
     if several:
-        model = estimate_model(rows, passes)
+        model = estimate_model(rows)
     else:
         shares = mean_shares(rows.probs)
         model = EstimatedModel(shares, tempered(shares, ONE_SOURCE_POWER), None, {})
     if labels:
         criteria = [by_labels(rows)]
     elif several:
-        target = future_target(rows, passes, model)
-        later = target_after_next(rows, model, target)
-        criteria = [by_target(rows, target), by_target(rows, later)]
+        target = future_target(rows, model)
+        criteria = [by_rows(rows, target), by_target(rows, target)]
     else:
         memory = estimate_memory(rows, model.shares)
         criteria = [by_target(rows, *later_target(rows, passes, model.shares, memory))]
@@ -412,22 +404,30 @@ def _result(
         streams, gain = judge.runner.rows.streams, judge.gain_over_streams(chosen, rival)
         rivals.append(Rival.of(name, gain, streams))
     judge = found.small if chosen.family == "dirichlet" else objective
-    score = judge.mean(chosen), judge.error(chosen)
+    score = judge.shown(chosen)
     criterion = objective.criteria[0].name
     smoother = None
     if chosen.family not in ("transitions", "stay", "dirichlet") and found.sticky is not None:
         smoother = _pipe(prepared, found.sticky)
     one = not prepared.several
+    tried = {
+        trial.candidate: trial for judge in (objective, found.small) for trial in judge.table()
+    }
+    table = sorted(tried.values(), key=lambda trial: -trial.score)
     tuned = _pipe(
         prepared,
         chosen,
         smoother=smoother,
-        table=tuple(objective.table()),
+        table=tuple(table),
         rivals=tuple(rivals),
         effect=effect,
         assumptions=prepared.assumptions,
         expected_calls=None if one else prepared.calls,
     )
-    tuned = with_temperatures(tuned, prepared.recordings, rows.observed, one)
+    best = None if one else rows.reference
+    tuned = with_temperatures(tuned, prepared.recordings, rows.observed, best)
     facts = rows, chosen, criterion, score, rivals, prepared.assumptions, prepared.assumed, one
-    return noted(tuned, text=explain(*facts, effect, limit, temperatures_in_words(tuned)))
+    safe = f"The safe rule: {found.why_safe}." if found.why_safe else ""
+    limit = " ".join(filter(None, [safe, limit]))
+    text = explain(*facts, effect, limit, temperatures_in_words(tuned))
+    return noted(tuned, text=text, why_safe=found.why_safe)

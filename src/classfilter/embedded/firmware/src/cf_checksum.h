@@ -41,6 +41,14 @@ static uint32_t add_events(uint32_t crc, const cf_event *events, size_t count) {
     return crc;
 }
 
+/* How many starts, and those. */
+static uint32_t add_starts(uint32_t crc, const cf_event *starts, size_t count) {
+    size_t i;
+    crc = add_word(crc, (uint32_t)count);
+    for (i = 0; i < count; i++) crc = add_time(add_word(crc, (uint32_t)starts[i].label), starts[i].start);
+    return crc;
+}
+
 /* The event that goes on, in a row's sum. */
 static uint32_t add_current(uint32_t crc, int open, const cf_event *event) {
     crc = add_word(crc, (uint32_t)open);

@@ -56,7 +56,7 @@ int cf_selftest(uint32_t *crc) {
     int row, head, differs = 0;
     size_t k;
 #ifdef CF_EVENTS
-    cf_event events[CF_MOST_EVENTS];
+    cf_event events[CF_MOST_EVENTS + 1];
     uint32_t now = 0, reported = 0xFFFFFFFFu;
     size_t count, total = 0;
 #endif
@@ -85,6 +85,7 @@ int cf_selftest(uint32_t *crc) {
             if (cf_decide_f32(OF_HEAD(&stream), now, probs, events, &count) != CF_OK) reported = ~reported;
             reported = add_events(add_word(reported, (uint32_t)count), events, count);
             total += count;
+            reported = add_starts(reported, events, cf_starts_f32(OF_HEAD(&stream), events, count, events));
             reported = add_current(reported, cf_current_f32(OF_HEAD(&stream), events), events);
         }
 #endif
@@ -104,6 +105,7 @@ int cf_selftest(uint32_t *crc) {
         cf_finish_f32(OF_HEAD(&stream), events, &count);
         reported = add_events(reported, events, count);
         total += count;
+        reported = add_starts(reported, events, cf_starts_f32(OF_HEAD(&stream), events, count, events));
     }
     if (differs == 0 && (total != CF_GOLDEN_EVENTS || ~reported != CF_GOLDEN_REPORTED)) differs = -3;
 #endif

@@ -19,7 +19,7 @@ extern "C" {
 #define CF_ROW_NUMBERS (CF_COLUMNS + CF_MOST_CLASSES)
 #endif
 #ifdef CF_EVENTS
-#define CF_REPORT_BYTES (CF_EVENTS_WORDS * 8 + CF_MOST_EVENTS * sizeof(cf_event) + 512)
+#define CF_REPORT_BYTES (CF_EVENTS_WORDS * 8 + (CF_MOST_EVENTS + 1) * sizeof(cf_event) + 512)
 #else
 #define CF_REPORT_BYTES 0
 #endif

@@ -60,6 +60,16 @@ void cf_finish_f32(cf_stream_f32 *stream CF_AND_HEAD, cf_event *events, size_t *
     name_columns(CF_HEAD, events, *count);
 }
 
+size_t cf_starts_f32(cf_stream_f32 *stream CF_AND_HEAD, const cf_event *events, size_t count, cf_event *starts) {
+    const int at = cf_config_events_of[CF_HEAD];
+    cf_event *last;
+    if (at < 0) return 0;
+    count = cf_events_starts_f32(CF_RULE_OF(CF_HEAD), stream->events[at], events, count, starts);
+    last = starts + count - 1; /* the others have the names of their events */
+    if (count > 0 && last->end == last->start) name_columns(CF_HEAD, last, 1);
+    return count;
+}
+
 #ifdef CF_PIECES
 int cf_piece_f32(const cf_event *event, size_t i, cf_event *piece) {
     return cf_events_piece_f32(&cf_config_rule[0], event, i, piece); /* all heads have the same max_duration */

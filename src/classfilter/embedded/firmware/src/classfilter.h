@@ -93,6 +93,11 @@ int cf_current_f32(const cf_stream_f32 *stream CF_AND_HEAD, cf_event *event);
 /* The stream ends, or has a gap: the last events of a head, CF_MOST_EVENTS at most. Its events restart; the filter goes on. */
 void cf_finish_f32(cf_stream_f32 *stream CF_AND_HEAD, cf_event *events, size_t *count);
 
+/* The starts of a head's events that no later row changes, each once: what an alarm needs. To be called after each cf_decide_f32
+   and cf_finish_f32 with the events that it returned; *starts, which may be `events`, has room for CF_MOST_EVENTS + 1, and their
+   number is returned. An event whose end is not known yet has its start as its end, and the probability 0. */
+size_t cf_starts_f32(cf_stream_f32 *stream CF_AND_HEAD, const cf_event *events, size_t count, cf_event *starts);
+
 #ifdef CF_PIECES
 /* Piece number i of an event that is longer than max_duration; 0 where there is none. */
 int cf_piece_f32(const cf_event *event, size_t i, cf_event *piece);
