@@ -35,12 +35,14 @@ class Case(NamedTuple):
 
 
 def smoother(rng: np.random.Generator, classes: Any, dtype: str) -> Any:
-    common: dict[str, Any] = {"half_life": float(rng.choice([1.0, 20.0])), "dtype": dtype}
+    half_life = float(rng.choice([1.0, 20.0]))
     temperature = float(rng.choice([1.0, 1.4]))
     if rng.random() < 0.6:
         floor = float(rng.choice([0.001, 0.3]))  # both far from their nearest float32
-        return cf.StickyFilter(classes, floor=floor, temperature=temperature, **common)
-    return cf.DirichletFilter(classes, anchor=float(rng.choice([0.0, 0.4])), **common)
+        stay = 0.5 ** (1 / half_life)
+        return cf.StickyFilter(classes, stay, floor=floor, temperature=temperature, dtype=dtype)
+    anchor = float(rng.choice([0.0, 0.4]))
+    return cf.DirichletFilter(classes, half_life=half_life, anchor=anchor, dtype=dtype)
 
 
 def settings(rng: np.random.Generator, layout: str, dtype: str) -> tuple[Any, Any, Any]:
