@@ -161,9 +161,9 @@ def test_files_that_do_not_fit(run: Run) -> None:
     write_day(stream=["ann", "bob"] * 5)
     cost = ["--change-cost", "5s", "--gamma", "0.9"]
     err = rejected(run, "events", "day.csv", "-o", "out.txt", *cost)
-    assert "events have 2 streams; a label track has no place for their names" in err
+    assert "events have 2 streams; an Audacity label track has no place for their names" in err
     err = rejected(run, "events", "day.csv", "-o", "out.xyz", *cost)
-    assert "the formats are csv, tsv" in err
+    assert "its suffix must be one of .csv" in err
     err = rejected(run, "events", "day.csv", "-o", "no/out.csv", *cost)
     assert "no" in err
     write_day("back.csv", time=[0.0, 2.0, 1.0, *range(3, 10)])

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 import classfilter as cf
-from classfilter.events.files import FORMATS
+from classfilter.events import FORMATS
 from conftest import Run
 from label_event_cases import LABELS, random_scores
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 import classfilter as cf
-from classfilter.events.files import READ
+from classfilter.events import FORMATS
 from classfilter.live import serve
 
 warnings.simplefilter("ignore")  # of NumPy, for numbers that float32 does not have
@@ -221,7 +221,7 @@ def api(data: bytes) -> None:
 def event_files(data: bytes) -> None:
     """A file of events is refused with a message, or read; what was written is read equal."""
     of = Bytes(data)
-    name = of.choice(sorted(READ))
+    name = of.choice(sorted(name for name, kind in FORMATS.items() if kind.read))
     path, again = FOLDER / "in.events", FOLDER / "out.events"
     if of.byte() < 128:
         path.write_bytes(data[2:])

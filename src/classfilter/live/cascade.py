@@ -71,7 +71,7 @@ def describe_error(error: Exception) -> str:
     --------
     >>> from classfilter import RowError
     >>> rule = "a probability must not be negative"
-    >>> describe_error(RowError("probs", -0.2, rule=rule, row=0, entry=1))
+    >>> describe_error(RowError("probs", -0.2, must, row=0, entry=1))
     'it[1] is -0.2; a probability must not be negative'
     """
     if isinstance(error, ArgumentError) and error.argument == "probs":

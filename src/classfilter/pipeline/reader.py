@@ -14,17 +14,7 @@ import numpy as np
 
 from ..errors import ArgumentError
 from ..events import EventRule
-from ..filters import (
-    DirichletFilter,
-    EmaFilter,
-    Filter,
-    HoldFilter,
-    MeanFilter,
-    MultiLabelFilter,
-    RawFilter,
-    StickyFilter,
-    VoteFilter,
-)
+from ..filters import KINDS, Filter, MultiLabelFilter
 from ..inputs import duration
 from ..policy import Adaptive, Periodic, Policy
 from ..support.types import is_number
@@ -32,19 +22,6 @@ from ..support.validation import check_weight
 from .channel import Channel
 from .pipeline import Pipeline
 from .settings import check_object, prepared
-
-_FILTERS = (
-    DirichletFilter,
-    StickyFilter,
-    RawFilter,
-    MeanFilter,
-    EmaFilter,
-    VoteFilter,
-    HoldFilter,
-)
-KINDS: dict[str, Callable[..., Filter]] = {cls._kind: cls for cls in _FILTERS}
-"""The name in a file of each filter class. Its constructor takes the classes first, then options by
-name, and keeps the options in ``_options``."""
 
 POLICIES: dict[str, Callable[..., Policy]] = {"periodic": Periodic, "adaptive": Adaptive}
 """The name in a file of each policy class, which keeps its options in ``_options`` too."""
