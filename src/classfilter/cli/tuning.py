@@ -249,8 +249,8 @@ def make_pipe(
     if record_of(tuned).criterion == "nothing":
         rows = sum(int(rec.observed(tuned.reference).sum()) for rec in recordings.values())
         raise ValueError(
-            f"there is too little to find the settings of the filter on: {rows} predictions of "
-            f"{tuned.reference!r}; give them, --half-life 60s or --config FILE, or more rows"
+            f"there are too few predictions to tune a filter on: {rows} of {tuned.reference!r}; "
+            "give its settings, --half-life 60s or --config FILE, or more rows"
         )
     for warning in caught:
         warnings.warn(warning.message, stacklevel=2)
