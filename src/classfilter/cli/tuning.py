@@ -88,6 +88,17 @@ def _duration_text(ctx: click.Context, param: click.Parameter, text: str | None)
     "of the times.",
 )
 @EVENT_DURATION
+@click.option(
+    "--max-false-events-per-day",
+    type=click.FloatRange(min=0, min_open=True),
+    help="With --labels: a limit of false events; the rule that finds most events is chosen.",
+)
+@click.option(
+    "--detect-within",
+    callback=_duration_text,
+    metavar="DURATION",
+    help="With --labels: an event counts as found if its start is reported within this time.",
+)
 @click.option("--explain", is_flag=True, help="Say in sentences, too, how sure the choice is.")
 @table_options
 @SORT
