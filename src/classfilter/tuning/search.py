@@ -105,23 +105,22 @@ def why_unsafe(objective: Objective, sticky: Candidate) -> str:
     if objective.criteria[0].name == LABELS:
         return ""
     held = rule(safe_rule(runner).lower(), runner.rows.sources, runner.rows.step)
-    changes = smoothed_changes(runner)
+    best = runner.smoothed(sticky).argmax(axis=1)
+    changes = int(((best[1:] != best[:-1]) & ~runner.rows.first[1:]).sum())
     gain = objective.gains(sticky, held)[0].gain
-    if changes >= SOME_CHANGES or (changes >= FEW_CHANGES and gain >= CLEAR_GAIN):
+    if changes >= (FEW_CHANGES if gain >= CLEAR_GAIN else SOME_CHANGES) and gain > 0:
         return ""
+    if changes >= SOME_CHANGES:
+        return (
+            "no filter fits later predictions better than "
+            f"{'the last prediction' if held.family == 'hold' else 'a vote'}. Record more streams"
+        )
     times = f"{changes} change{'s' * (changes != 1)} of class"
     return (
         f"there are only {times} in these streams, too few to trust more than "
         f"{'the last prediction' if held.family == 'hold' else 'a vote'}. Record about "
         f"{SOME_CHANGES} changes or more"
     )
-
-
-def smoothed_changes(runner: Runner) -> int:
-    """Return how often the class changes that is most probable by all rows."""
-    assert runner.model.found is not None
-    best = runner.model.found.posterior.argmax(axis=1)
-    return int(((best[1:] != best[:-1]) & ~runner.rows.first[1:]).sum())
 
 
 def sticky_candidates(runner: Runner, channel: bool | None = None) -> list[Candidate]:
