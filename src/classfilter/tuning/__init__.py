@@ -12,6 +12,7 @@ from .label_tuning import LabelTuning
 from .objective import Progress, Trial
 from .record import TuningRecord, calibrated, noted, record_of, untempered
 from .search import MAX_DIRICHLET_ROWS, best_half_life
+from .sources import SourceFacts
 from .streams_needed import Rival
 from .suggestion import Suggestion
 from .summary import filter_in_words, summarise
@@ -35,6 +36,7 @@ __all__ = [
     "Prepared",
     "Progress",
     "Rival",
+    "SourceFacts",
     "Suggestion",
     "Temperature",
     "Trial",
@@ -60,4 +62,5 @@ __all__ = [
 ]
 
 public(Assumptions, Calibration, Candidate, Effect, Rival, Temperature, Trial, module=__name__)
+public(SourceFacts, module=__name__)
 public(CostByLabels, EventEffect, Suggestion, TuningRecord, module=__name__)

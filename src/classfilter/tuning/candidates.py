@@ -160,13 +160,6 @@ class Runner:
             return np.asarray(said / said.sum(axis=1, keepdims=True))
         if candidate.family != "transitions":
             return np.asarray(np.eye(len(self.rows.classes))[self.predict(candidate)])
-        return self._pass(candidate, False)
-
-    def smoothed(self, candidate: Candidate) -> Floats:
-        """Return what a sticky candidate says of each row (T, K) by all rows, up to a factor."""
-        return np.asarray(self._pass(candidate, False) * self._pass(candidate, True))
-
-    def _pass(self, candidate: Candidate, backward: bool) -> Floats:
         line, model = self.model.line, self.model
         assert line is not None
         if candidate.rate not in self._powers:
@@ -181,7 +174,7 @@ class Runner:
                 likelihood[own] = self._likelihood(source, ways.get(name), weight)
         powers = self._powers[candidate.rate]
         assert self._kind is not None
-        return _core.hmm_pass(model.prior, powers, self._kind, likelihood, backward)
+        return _core.hmm_pass(model.prior, powers, self._kind, likelihood, False)
 
     def _likelihood(self, source: int, way: str | None, weight: float) -> Floats:
         """Return the likelihood of a source's rows (N, K), as the filter has it."""
