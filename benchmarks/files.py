@@ -120,14 +120,14 @@ def main(rows: int = 20_000_000) -> None:
         )
         options = ["--beta", "weak=0.1", "--beta", "strong=1", "--half-life", "60s"]
         single = cf.DirichletFilter(CLASSES, half_life=60.0, dtype=np.float32)
-        cf.Pipeline(single, beta={"weak": 0.1, "strong": 1.0}).save(folder / "single.toml")
+        cf.Pipeline(single, beta={"weak": 0.1, "strong": 1.0}).save(folder / "single.json")
         for path in (parquet, csv):
             out = folder / f"out{path.suffix}"
             into = [str(path), "-o", str(out)]
             command = [sys.executable, "-m", "classfilter", "filter", *into]
             commands = {
                 "Polars, a copy": [sys.executable, "-c", COPY, str(path), str(out)],
-                "filter, float32": [*command, "--config", str(folder / "single.toml")],
+                "filter, float32": [*command, "--config", str(folder / "single.json")],
                 "filter": [*command, *options],
             }
             rounds = [{n: measure(c) for n, c in commands.items()} for _ in range(ROUNDS)]

@@ -66,8 +66,8 @@ def main(folder: Path) -> None:
     some = [row.stream for row in df.select("stream").distinct().sort("stream").take(3)]
     sample = df.where(df.stream.isin(some)).orderBy("stream", "time").toArrow()
     tuned = cf.tune(sample, reference="strong")
-    tuned.save(folder / "fleet.toml")
-    filtered = cf.spark.filter_frame(df, cf.load(folder / "fleet.toml"))
+    tuned.save(folder / "fleet.json")
+    filtered = cf.spark.filter_frame(df, cf.load(folder / "fleet.json"))
     smoothed = cf.spark.filter_frame(df, tuned, lag=12)
     print(f"{df.count()} rows of {df.select('stream').distinct().count()} streams")
     print(f"filtered: accuracy {accuracy(filtered):.1%}; smoothed: {accuracy(smoothed):.1%}")

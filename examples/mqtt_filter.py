@@ -1,4 +1,4 @@
-"""Filter predictions that come by MQTT: ``python examples/mqtt_filter.py SETTINGS.toml [HOST]``.
+"""Filter predictions that come by MQTT: ``python examples/mqtt_filter.py SETTINGS.json [HOST]``.
 
 Messages under ``raw/<stream>`` are JSON objects with ``time``, ``probs`` or ``prediction`` (and
 perhaps its ``confidence``) and, where there are several sources, ``source``. The estimate goes to
@@ -25,7 +25,7 @@ from typing import Any
 
 import classfilter as cf
 
-STATE = Path("mqtt.npz")
+STATE = Path("mqtt.db")
 STATUS = "classfilter/status"
 MAX_JUMP = "1d"  # a row this far ahead of the one before has a wrong clock, unless the next agrees
 NEEDS = (

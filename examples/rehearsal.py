@@ -8,6 +8,7 @@ person, beside the baselines it has to beat.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from examples.report import Floats, Ints, Run, write
@@ -35,13 +36,14 @@ def recorded(samples: Floats, sources: Mapping[str, Source]) -> cf.Rows:
 
 
 def prepare(folder: Path, hours: float) -> cf.Pipeline:
-    """Write weak.onnx, strong.onnx and wrist.toml, from so many hours of each person."""
+    """Write weak.onnx, strong.onnx and wrist.json, from so many hours of each person."""
     labelled = [person(seed, hours) for seed in LABELLED]
     for name in SECONDS:
         export(name, fit(name, labelled), folder)
     sources = models(folder)
     tuned = cf.tune([recorded(person(seed, hours).samples, sources) for seed in UNLABELLED])
-    tuned.save(folder / "wrist.toml", policy=cf.policy.Adaptive(budget=1 / EVERY))
+    policy = cf.policy.Adaptive(budget=1 / EVERY)
+    replace(tuned, policy=policy).save(folder / "wrist.json")
     return tuned
 
 
@@ -53,7 +55,7 @@ def run_all(folder: Path, samples: Floats) -> dict[str, Run]:
         "Weak alone": (cf.Pipeline(raw, beta=BETA), ["weak"]),
         "Strong once a minute, held": (once, ["weak", "strong"]),
         "Strong on every step": (cf.Pipeline(raw, beta=BETA), ["strong"]),
-        "Cascade": (cf.load(folder / "wrist.toml"), ["weak", "strong"]),
+        "Cascade": (cf.load(folder / "wrist.json"), ["weak", "strong"]),
     }
     return {
         method: live(pipe, {name: sources[name] for name in names}, samples, RATE)

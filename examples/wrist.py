@@ -3,7 +3,7 @@
 By itself it runs on synthetic people with small models; see `examples.rehearsal`. With
 models, settings and samples of your own::
 
-    python -m examples.wrist --models DIR --config FILE.toml --samples FILE.npy --rate 20
+    python -m examples.wrist --models DIR --config FILE.json --samples FILE.npy --rate 20
 
 DIR has weak.onnx and strong.onnx, from (1, n, 3) in g to probabilities, or to logits with
 ``--logits``. The output folder gets ``steps.csv`` and ``timeline.png``.
@@ -55,7 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run on the samples of a file; or on a synthetic person, if no file is named."""
     parser = argparse.ArgumentParser("python -m examples.wrist")
     parser.add_argument("--models", type=Path, help="folder with weak.onnx and strong.onnx")
-    parser.add_argument("--config", type=Path, help="TOML file with filter, weights and policy")
+    parser.add_argument("--config", type=Path, help="file with filter, weights and policy")
     parser.add_argument("--samples", type=Path, help="NumPy file, acceleration in g, (n, 3)")
     parser.add_argument("--rate", type=float, default=20.0, help="samples per second (20)")
     parser.add_argument(

@@ -92,7 +92,7 @@ export class DirichletFilter {
   copy(): DirichletFilter;
 }
 
-/** What Python computes of transitions; `classfilter export --json` writes it. */
+/** What Python computes of transitions; `Pipeline.save` writes it. */
 export interface PreparedTransitions {
   rates: number[][];
   modes?: number[][];
@@ -411,7 +411,7 @@ export interface MultiLabelConfig {
   rule: EventRule | null;
 }
 
-/** Settings as JSON, which `classfilter export --json` writes: its text, or the object. */
+/** Settings as JSON, which `Pipeline.save` and `classfilter tune` write: the text, or the object. */
 export function load<Loaded extends Config | MultiLabelConfig = Config>(config: string | object): Loaded;
 
 export interface TrackerOptions {

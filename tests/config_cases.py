@@ -18,7 +18,7 @@ WEIGHTS = st.dictionaries(st.text(st.characters(exclude_categories=["Cs"])), st.
 PRECISIONS = (np.float64, np.float32)
 
 
-VALID = 'classes = ["walk", "sit"]\nfilter = "dirichlet"\n'
+VALID: dict[str, Any] = {"classes": ["walk", "sit"], "filter": "dirichlet"}
 
 
 @st.composite

@@ -9,17 +9,16 @@ import select
 import subprocess
 import sys
 import time
-import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import Any, NamedTuple
+from typing import Any
 
 import classfilter as cf
 from classfilter import Channel, DirichletFilter, EventRule, Pipeline
-from classfilter.engine import store
 from classfilter.live import serve
+from saved_files import meta_of, sql
 from streams import random_stream
 
 DRIVER = """
@@ -123,23 +122,9 @@ def serve_here(
         return sink.readlines()
 
 
-class SavedStream(NamedTuple):
-    """A stream in a file of states."""
-
-    id: Any
-    time: float
-    ties: list[int]
-
-
-def saved_streams(state: Path) -> list[SavedStream]:
-    """Return the streams of a file of states."""
-    saved = store.read(state, "lines", "no state")
-    first, slots, more = (saved.more[key].tolist() for key in ("ties", "tie_slots", "more_ties"))
-    ties = [[tie] for tie in first]
-    for slot, tie in zip(slots, more, strict=True):
-        ties[slot].append(tie)
-    times = saved.columns.times.tolist()
-    return [SavedStream(*s) for s in zip(saved.names, times, ties, strict=True)]
+def saved_times(state: Path) -> dict[Any, float]:
+    """Return the streams of a file of states, and the times of their last lines."""
+    return dict(sql(state, "SELECT name, time FROM streams ORDER BY number"))
 
 
 def counts(messages: str) -> list[Any]:
@@ -214,14 +199,7 @@ def expected(
     return filtered
 
 
-def covered(state: Path, rows: list[Any]) -> set[int]:
-    """Return the rows that a file has, derived from its content alone."""
-    if not state.exists():
-        return set()
-    saved = {s.id: (s.time, s.ties) for s in saved_streams(state)}
-    numbers = set()
-    for row in rows:
-        at, ties = saved.get(str(row["stream"]) if "stream" in row else None, (-1.0, []))
-        if row["time"] < at or (row["time"] == at and zlib.crc32(as_line(row)[:-1]) in ties):
-            numbers.add(row["n"])
-    return numbers
+def lines_taken(state: Path) -> int:
+    """Return how many lines a file of states has."""
+    made = state.exists() and sql(state, "SELECT name FROM sqlite_master")
+    return int(meta_of(state, "lines")) if made else 0

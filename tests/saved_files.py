@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
-
-import numpy as np
 
 import classfilter as cf
 
@@ -14,24 +15,34 @@ import classfilter as cf
 def loaded(text: str) -> Any:
     """Load the settings that a file would have."""
     with TemporaryDirectory() as folder:
-        path = Path(folder) / ("walk.json" if text.startswith("{") else "walk.toml")
-        path.write_text(text)
+        path = Path(folder) / "walk.json"
+        path.write_text(text, "utf-8")
         return cf.load(path)
 
 
 def file_of(pipe: cf.Pipeline) -> str:
     """Return what is saved."""
     with TemporaryDirectory() as folder:
-        pipe.save(Path(folder) / "walk.toml")
-        return (Path(folder) / "walk.toml").read_text()
+        pipe.save(Path(folder) / "walk.json")
+        return (Path(folder) / "walk.json").read_text("utf-8")
 
 
-def replace_parts(path: Path, **parts: Any) -> None:
-    """Write a file anew, with other arrays in place of some."""
-    with np.load(path) as file:
-        arrays = dict(file) | parts
-    with path.open("wb") as out:
-        np.savez(out, **arrays)
+def sql(path: Path, statement: str, *values: Any) -> list[Any]:
+    """Run a statement on a file of streams, as any SQL tool can."""
+    with closing(sqlite3.connect(path)) as db, db:
+        return db.execute(statement, values).fetchall()
+
+
+def meta_of(path: Path, name: str) -> Any:
+    """Return what a file of streams says besides streams and events."""
+    [[text]] = sql(path, "SELECT value FROM meta WHERE name = ?", name)
+    return json.loads(text)
+
+
+def set_meta(path: Path, **fields: Any) -> None:
+    """Let a file of streams say something else."""
+    for name, value in fields.items():
+        sql(path, "UPDATE meta SET value = ? WHERE name = ?", json.dumps(value), name)
 
 
 def flipped(content: bytes, at: int) -> bytes:

@@ -40,10 +40,10 @@ def test_text_and_timedeltas_are_seconds(of: Any, value: Any) -> None:
 
 
 def test_a_settings_file_may_have_text_and_is_saved_with_a_number(tmp_path: Path) -> None:
-    path = tmp_path / "walk.toml"
+    path = tmp_path / "walk.json"
     path.write_text(
-        'classes = ["walk", "sit"]\nfilter = "dirichlet"\n[options]\nhalf_life = "1.5min"\n'
-        '[policy]\nkind = "periodic"\nseconds = "2m"\n'
+        '{"classes": ["walk", "sit"], "filter": "dirichlet", "options": {"half_life": "1.5min"}, '
+        '"policy": {"kind": "periodic", "seconds": "2m"}}'
     )
     pipe = cf.load(path)
     assert pipe.filter.gamma == 0.5 ** (1 / 90)

@@ -7,6 +7,7 @@ is run before each call, and so is the text between a [section] and an empty lin
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 import sys
@@ -112,8 +113,9 @@ def birds() -> cf.Rows:
     return label_day(0, 100, labelled=False)
 
 
-def settings(content: str | bytes) -> cf.Pipeline:
-    return cf.load(file("walk.toml", content))
+def settings(content: str | bytes | dict[str, Any]) -> cf.Pipeline:
+    text = json.dumps(content) if isinstance(content, dict) else content
+    return cf.load(file("walk.json", text))
 
 
 def content() -> dict[Path, bytes | None]:

@@ -36,7 +36,7 @@ WRITE: dict[str, Callable[[Path], Any]] = {
     "tracker.npz": lambda path: tracker().save(path),
     "bank.npz": lambda path: cf.Bank(WALK, 2).save(path),
     "cascade.npz": lambda path: cascade().save(path),
-    "walk.toml": lambda path: cf.Pipeline(WALK).save(path),
+    "walk.json": lambda path: cf.Pipeline(WALK).save(path),
     "events.csv": lambda path: cf.write_events([cf.Event("ann", "walk", 0.0, 1.0, 0.5)], path),
     "table.csv": lambda path: cf.write_table(TABLE, path),
 }

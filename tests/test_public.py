@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import classfilter as cf
+from classfilter.filters import KINDS, baselines
 
 PACKAGE = Path(cf.__file__).parent
 
@@ -46,11 +47,14 @@ def test_the_stub_has_the_same_names() -> None:
         for node in stub.body
         if isinstance(node, ast.ImportFrom)
         for alias in node.names
+        if alias.asname
     }
     listed = next(ast.literal_eval(x.value) for x in stub.body if isinstance(x, ast.Assign))
-    loaded = {*vars(cf)["_HOME"], *vars(cf)["_MODULES"], "__version__"}
-    assert names == loaded
-    assert listed == cf.__all__ == sorted(loaded)
+    assert names == set(listed)
+    assert sorted([*listed, *baselines.__all__]) == cf.__all__
+    filters = {kind.__name__ for kind in KINDS.values()}
+    assert filters < set(cf.__all__)
+    assert {*vars(cf)["_HOME"], *vars(cf)["_MODULES"], "__version__"} == {*cf.__all__} - filters
 
 
 @pytest.mark.parametrize("name", sorted(cf.__all__))

@@ -14,9 +14,9 @@ from sklearn.dummy import DummyClassifier
 
 import classfilter as cf
 from classfilter import embedded
-from classfilter.embedded import to_json
 from classfilter.policy import Periodic
 from classfilter.sklearn import FilteredClassifier
+from saved_files import file_of
 
 CLASSES = ["walk", "sit", "sleep"]
 CHANNEL = cf.Channel([[8, 1, 1], [2, 6, 2], [1, 1, 8]], prior=[2, 1, 1])
@@ -27,7 +27,7 @@ EVERY = 3
 @pytest.fixture
 def tuned(tmp_path: Path) -> Any:
     """A pipeline with a channel for one source, None for the other, and a policy."""
-    path = tmp_path / "tuned.toml"
+    path = tmp_path / "tuned.json"
     f = cf.StickyFilter(CLASSES, half_life=20.0)
     cf.Pipeline(f, beta=WEIGHTS, channel={"weak": CHANNEL}, policy=Periodic(EVERY)).save(path)
     return cf.load(path)
@@ -105,7 +105,7 @@ FILTERED: dict[str, Callable[[Any, cf.Rows, Path], Any]] = {
     "smooth_table": lambda tuned, rec, _: of_table(cf.smooth_table(rec.to_table(), tuned, lag=0)),
     "Pipeline.smooth": lambda tuned, rec, _: tuned.smooth(rec, lag=0),
 }
-ELSEWHERE = {"smooth", "export", "verify", "to_json", "FilteredClassifier"}
+ELSEWHERE = {"smooth", "export", "verify", "FilteredClassifier"}
 ELSEWHERE |= {"report", "events"}  # tests/report, tests/events
 NOT_A_FILTER = {"tune", "CascadeState", "Pipeline"}  # a family, a state, and pipelines
 NOT_A_FILTER |= {"MultiLabelFilter"}  # it is made of filters, not of pipelines
@@ -121,7 +121,7 @@ def test_a_tuned_in_place_of_a_filter(name: str, tuned: Any, tmp_path: Path) -> 
 def test_no_function_is_left_out() -> None:
     """Every public one with an argument `filter` or `tuned` has a case here."""
     places: dict[str, Any] = {name: getattr(cf, name) for name in cf.__all__}
-    places |= vars(embedded) | {"FilteredClassifier": FilteredClassifier, "to_json": to_json}
+    places |= vars(embedded) | {"FilteredClassifier": FilteredClassifier}
     taking = {
         name
         for name, place in places.items()
@@ -148,9 +148,9 @@ def test_a_bank_uses_the_only_source(tuned: Any) -> None:
 
 
 def test_exports_are_those_of_its_file(tuned: Any, tmp_path: Path) -> None:
-    tuned.save(tmp_path / "again.toml")
-    config = cf.load(tmp_path / "again.toml")
-    assert json.loads(to_json(tuned)) == json.loads(to_json(config))
+    tuned.save(tmp_path / "again.json")
+    config = cf.load(tmp_path / "again.json")
+    assert json.loads(file_of(tuned)) == json.loads(file_of(config))
     for filter_, folder in ((tuned, "a"), (config, "b")):
         embedded.export(filter_, tmp_path / folder)
     for path in (tmp_path / "a").rglob("*.*"):

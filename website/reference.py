@@ -7,12 +7,14 @@ from collections.abc import Iterator
 from importlib import import_module
 
 import classfilter as cf
+from classfilter.events import FORMATS
+from classfilter.filters import KINDS
 from website import commands
 
 TOPICS = {
     "Filters": (
-        "DirichletFilter DirichletState StickyFilter StickyState "
-        "RawFilter MeanFilter EmaFilter VoteFilter HoldFilter Filter MultiLabelFilter Bank smooth"
+        " ".join(kind.__name__ for kind in KINDS.values())
+        + " DirichletState StickyState Filter MultiLabelFilter Bank smooth"
     ),
     "Pipelines": "Pipeline load Channel beta_from_confusion softmax",
     "Data": "Rows rows filter_table smooth_table filter_file read_table write_table",
@@ -55,7 +57,8 @@ def pages() -> Iterator[tuple[str, str]]:
     for topic, names in TOPICS.items():
         identifiers = [f"classfilter.{name}" for name in names.split()]
         sections.append(_section(topic, identifiers))
-        bodies.append((f"{topic.lower()}.md", _page(topic, identifiers)))
+        page = _page(topic, identifiers) + (formats() if topic == "Events" else "")
+        bodies.append((f"{topic.lower()}.md", page))
     for module in MODULES.split():
         path = f"classfilter.{module}"
         identifiers = [f"{path}.{name}" for name in public_names(module)]
@@ -65,6 +68,25 @@ def pages() -> Iterator[tuple[str, str]]:
     yield "index.md", _index(sections)
     yield "commands.md", commands.page()
     yield from bodies
+
+
+def formats() -> str:
+    """Return a table of the formats of event files."""
+    lines = ["", "## Formats", ""]
+    lines += ["| format | suffix | read, too | streams | probability | dates | names rejected |"]
+    lines += ["|---|---|---|---|---|---|---|"]
+    for kind in FORMATS.values():
+        cells = [
+            kind.title,
+            ", ".join(f"`{suffix}`" for suffix in kind.suffixes),
+            "yes" if kind.read else "no",
+            "yes" if kind.streams else "one",
+            "yes" if kind.probability else "no",
+            "with `start=`" if kind.seconds else "yes",
+            kind.refused,
+        ]
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
 
 
 def _index(sections: list[str]) -> str:

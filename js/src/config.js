@@ -13,7 +13,7 @@ const POLICIES = { periodic: Periodic, adaptive: Adaptive };
 // "expected" says what each source did when tuned, "smoother" what smooths: neither is used here.
 const KEYS = ["classes", "scores", "filter", "options", "prepared", "beta", "channel", "policy", "expected", "events", "smoother", "heads", "labels"];
 const OF_A_HEAD = ["filter", "options", "prepared", "beta", "channel"];
-const REMEDY = "classfilter export --json writes it from a file of settings";
+const REMEDY = "Pipeline.save and classfilter tune write it";
 
 /** A fresh filter, the weights and channels of the sources; a policy and a rule for events, or null. `config` is text or an object. */
 export function load(config) {
@@ -86,10 +86,8 @@ function pipelineOfHeads(content, heads) {
     throw new RangeError(`labels has sections for ${show(given)}, but classes is ${show(names)}; give one each`);
   }
   const parts = names.map((name, h) => {
-    if (isSection(sections[name]) && Object.keys(sections[name]).every((key) => OF_A_HEAD.includes(key))) {
-      return within(`labels.${name}`, () => pipelineOf(sections[name], classesOf(h)));
-    }
-    throw new RangeError(`labels.${name} may have ${OF_A_HEAD.join(", ")}`);
+    checkObject(`labels.${name}`, sections[name], OF_A_HEAD);
+    return within(`labels.${name}`, () => pipelineOf(sections[name], classesOf(h)));
   });
   const byHead = (of) => fromKeys(names, (name) => of(parts[names.indexOf(name)], name));
   const bySource = (title, of) => fromKeys(new Set(parts.flatMap((part) => Object.keys(part[title]))), (source) => byHead(of(source)));
@@ -110,18 +108,35 @@ function pipelineOfHeads(content, heads) {
 
 function parse(text) {
   try {
-    return JSON.parse(text);
+    const content = JSON.parse(text);
+    requireUniqueKeys(text);
+    return content;
   } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
     throw new RangeError(`config is not JSON (${error.message}); ${REMEDY}`);
+  }
+}
+
+/** `JSON.parse` takes the last of several; `text` is valid JSON. */
+function requireUniqueKeys(text) {
+  const objects = [];
+  let last;
+  for (const [token] of text.matchAll(/"(?:[^"\\]|\\.)*"|[{}[\]:]/g)) {
+    if (token === "{" || token === "[") objects.push(new Set());
+    else if (token === "}" || token === "]") objects.pop();
+    else if (token === ":") {
+      const key = JSON.parse(last);
+      if (objects.at(-1).has(key)) throw new RangeError(`key ${key} is there twice; keep one`);
+      objects.at(-1).add(key);
+    }
+    last = token;
   }
 }
 
 function makeChannel(source, section, K) {
   const title = `channel.${source}`;
-  const known = isSection(section) && Object.keys(section).every((key) => key === "matrix" || key === "prior");
-  if (!known || section.matrix === undefined) {
-    throw new RangeError(`${title} must be an object with a matrix and maybe a prior`);
-  }
+  checkObject(title, section, ["matrix", "prior"]);
+  if (section.matrix === undefined) throw new RangeError(`${title}.matrix is missing; add it`);
   const channel = within(title, () => new Channel(section.matrix, section.prior));
   if (channel.prior.length !== K) {
     throw new RangeError(`${title} has ${channel.prior.length} classes, but the filter has ${K}`);
@@ -158,6 +173,12 @@ function within(title, make) {
   } catch (error) {
     throw new error.constructor(`${title}: ${error.message}`);
   }
+}
+
+function checkObject(title, section, allowed) {
+  if (!isSection(section)) throw new RangeError(`${title} is ${show(section)}; it must be an object`);
+  const unknown = Object.keys(section).find((key) => !allowed.includes(key));
+  if (unknown !== undefined) throw new RangeError(`unknown key ${title}.${unknown}; there are ${allowed.join(", ")}`);
 }
 
 const isSection = (value) => typeof value === "object" && value !== null && !Array.isArray(value);

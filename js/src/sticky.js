@@ -65,7 +65,7 @@ function checkTransitions({ stay, halfLife, prior, prepared }) {
   }
   if (prepared?.rates === undefined || prior === undefined) {
     throw new RangeError(
-      "transitions need rates and a prior that Python computes: write them with classfilter export --json, and load that",
+      "transitions need rates and a prior that Python computes: load a file that Pipeline.save writes",
     );
   }
 }

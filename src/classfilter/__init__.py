@@ -5,24 +5,18 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any
 
-from ._version import __version__
+from ._version import __version__ as __version__
 
-# Where each public name lives; it is loaded when it is first used.
+# Where each public name lives; it is loaded when it is first used. Classes of filters are not
+# listed: each has a `_kind`, which registers it.
 _HOME = {
     "ArgumentError": ".errors",
     "RowError": ".errors",
     "Bank": ".engine",
-    "DirichletFilter": ".filters",
     "DirichletState": ".filters",
-    "EmaFilter": ".filters",
     "Filter": ".filters",
-    "HoldFilter": ".filters",
-    "MeanFilter": ".filters",
     "MultiLabelFilter": ".filters",
-    "RawFilter": ".filters",
-    "StickyFilter": ".filters",
     "StickyState": ".filters",
-    "VoteFilter": ".filters",
     "smooth": ".pipeline",
     "Pipeline": ".pipeline",
     "Channel": ".pipeline",
@@ -56,59 +50,6 @@ _HOME = {
 }
 _MODULES = ("metrics", "plot", "policy", "sklearn", "spark")
 
-__all__ = [
-    "ArgumentError",
-    "Bank",
-    "Cascade",
-    "CascadeState",
-    "Channel",
-    "Comparison",
-    "DirichletFilter",
-    "DirichletState",
-    "EmaFilter",
-    "Event",
-    "EventRule",
-    "Events",
-    "Filter",
-    "HoldFilter",
-    "MeanFilter",
-    "MultiLabelFilter",
-    "Pipeline",
-    "RawFilter",
-    "RowError",
-    "Rows",
-    "Step",
-    "StickyFilter",
-    "StickyState",
-    "ThresholdRule",
-    "Tracker",
-    "VoteFilter",
-    "__version__",
-    "beta_from_confusion",
-    "compare",
-    "events",
-    "filter_file",
-    "filter_table",
-    "label_events",
-    "load",
-    "metrics",
-    "plot",
-    "policy",
-    "read_events",
-    "read_table",
-    "report",
-    "rows",
-    "simulate",
-    "sklearn",
-    "smooth",
-    "smooth_table",
-    "softmax",
-    "spark",
-    "tune",
-    "write_events",
-    "write_table",
-]
-
 
 class _Package(ModuleType):
     """The package: its functions go before rooms of the same name, such as `events`."""
@@ -126,11 +67,18 @@ def __getattr__(name: str) -> Any:
     """Load a public name and keep it."""
     if name in _MODULES:
         return import_module(f".{name}", __name__)
-    if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = globals()[name] = getattr(import_module(_HOME[name], __name__), name)
+    value: Any
+    if name == "__all__":
+        kinds = import_module(".filters", __name__).KINDS.values()
+        value = sorted([*_HOME, *_MODULES, "__version__", *(kind.__name__ for kind in kinds)])
+    else:
+        home = ".filters" if name.endswith("Filter") else _HOME.get(name)
+        if home is None or not hasattr(import_module(home, __name__), name):
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        value = getattr(import_module(home, __name__), name)
+    globals()[name] = value
     return value
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return list(__getattr__("__all__"))

@@ -25,15 +25,12 @@ from .events import read_events as read_events
 from .events import write_events as write_events
 from .filters import DirichletFilter as DirichletFilter
 from .filters import DirichletState as DirichletState
-from .filters import EmaFilter as EmaFilter
 from .filters import Filter as Filter
-from .filters import HoldFilter as HoldFilter
-from .filters import MeanFilter as MeanFilter
 from .filters import MultiLabelFilter as MultiLabelFilter
-from .filters import RawFilter as RawFilter
 from .filters import StickyFilter as StickyFilter
 from .filters import StickyState as StickyState
-from .filters import VoteFilter as VoteFilter
+from .filters import baselines
+from .filters.baselines import *  # noqa: F403
 from .inputs import Rows as Rows
 from .inputs import read_table as read_table
 from .inputs import rows as rows
@@ -60,16 +57,12 @@ __all__ = [
     "Comparison",
     "DirichletFilter",
     "DirichletState",
-    "EmaFilter",
     "Event",
     "EventRule",
     "Events",
     "Filter",
-    "HoldFilter",
-    "MeanFilter",
     "MultiLabelFilter",
     "Pipeline",
-    "RawFilter",
     "RowError",
     "Rows",
     "Step",
@@ -77,7 +70,6 @@ __all__ = [
     "StickyState",
     "ThresholdRule",
     "Tracker",
-    "VoteFilter",
     "__version__",
     "beta_from_confusion",
     "compare",
@@ -103,3 +95,4 @@ __all__ = [
     "write_events",
     "write_table",
 ]
+__all__ += baselines.__all__

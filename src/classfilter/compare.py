@@ -440,6 +440,11 @@ def arms(train: Sequence[Rows], reference: str) -> Iterator[Arm]:
     yield simple("EMA", lambda classes: filters.EmaFilter(classes, 0.9 ** (1 / step)))
     if len(sources) > 1:  # or it is Raw
         yield simple("Hold", filters.HoldFilter, tuning.HELD_BELOW)
+    known = {"raw", "mean", "vote", "ema", "hold"}
+    for kind in filters.BASELINES:
+        if kind not in known:
+            make = filters.KINDS[kind]
+            yield simple(make.__name__.removesuffix("Filter"), make)
     pipes = {
         "Dirichlet": tune(train, "dirichlet", reference, every=1),
         "Tuned": tune(train, "auto", reference, every=1),

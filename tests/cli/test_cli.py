@@ -58,8 +58,8 @@ def test_filter_with_a_file_of_settings(run: Run) -> None:
     rec = day()
     cf.write_table(rec.to_table(), "day.csv")
     f = cf.DirichletFilter(rec.classes[::-1], half_life=30.0, estimate="mean")
-    cf.Pipeline(f, beta={"weak": 0.3, "strong": 1.0}).save("walk.toml")
-    assert run("filter", "day.csv", "-o", "out.csv", "--config", "walk.toml", "--quiet") == (
+    cf.Pipeline(f, beta={"weak": 0.3, "strong": 1.0}).save("walk.json")
+    assert run("filter", "day.csv", "-o", "out.csv", "--config", "walk.json", "--quiet") == (
         0,
         "",
         "",
@@ -70,7 +70,7 @@ def test_filter_with_a_file_of_settings(run: Run) -> None:
         result, cf.Pipeline.of(f, beta={"weak": 0.3, "strong": 1.0}).run(rec)
     )
     # an option counts more than the file
-    run("filter", "day.csv", "-o", "out.csv", "--config", "walk.toml", "--beta", "weak=0.05")
+    run("filter", "day.csv", "-o", "out.csv", "--config", "walk.json", "--beta", "weak=0.05")
     result = cf.read_table("out.csv").select(names).to_numpy()
     np.testing.assert_array_equal(
         result, cf.Pipeline.of(f, beta={"weak": 0.05, "strong": 1.0}).run(rec)

@@ -60,19 +60,19 @@ def test_the_times_are_those_of_the_rows(run: Run) -> None:
 def test_a_file_of_settings_and_options_over_it(run: Run, smooth: list[str]) -> None:
     df = write_day(source=["weak", "strong"] * 5)
     pipe = cf.Pipeline(HALF_LIFE, beta={"weak": 0.3, "strong": 1.0}, rule=cf.EventRule("25s"))
-    pipe.save("walk.toml")
+    pipe.save("walk.json")
     how: Any = {"smooth": bool(smooth)}
-    arguments = ["events", "day.csv", "-o", "day.csv.json", "--config", "walk.toml", "--quiet"]
+    arguments = ["events", "day.csv", "-o", "day.csv.json", "--config", "walk.json", "--quiet"]
     assert run(*arguments, *smooth)[0] == 0
     same(cf.events(df, pipe, **how), "day.csv.json")
     assert run(*arguments, *smooth, "--shift", "5s", "--bias", "walk=0.1")[0] == 0
     both = cf.EventRule("25s", shift=5.0, bias={"walk": 0.1})
     same(cf.events(df, pipe, both, **how), "day.csv.json")
-    Path("hand.toml").write_text(
-        'classes = ["sit", "walk"]\nfilter = "dirichlet"\n[options]\nhalf_life = 20.0\n'
-        '[events]\nchange_cost = "15s"\nmin_duration = {walk = "10s"}\n'
+    Path("hand.json").write_text(
+        '{"classes": ["sit", "walk"], "filter": "dirichlet", "options": {"half_life": 20.0}, '
+        '"events": {"change_cost": "15s", "min_duration": {"walk": "10s"}}}'
     )
-    code, _, err = run(*arguments[:5], "hand.toml", *smooth)
+    code, _, err = run(*arguments[:5], "hand.json", *smooth)
     assert code == 0, err
     rule = cf.EventRule(15.0, min_duration={"walk": 10.0})
     same(cf.events(df, cf.DirichletFilter(["sit", "walk"], half_life=20.0), rule, **how),
@@ -161,18 +161,18 @@ def test_files_that_do_not_fit(run: Run) -> None:
     write_day(stream=["ann", "bob"] * 5)
     cost = ["--change-cost", "5s", "--gamma", "0.9"]
     err = rejected(run, "events", "day.csv", "-o", "out.txt", *cost)
-    assert "events have 2 streams; a label track has no place for their names" in err
+    assert "events have 2 streams; an Audacity label track has no place for their names" in err
     err = rejected(run, "events", "day.csv", "-o", "out.xyz", *cost)
-    assert "the formats are csv, tsv" in err
+    assert "its suffix must be one of .csv" in err
     err = rejected(run, "events", "day.csv", "-o", "no/out.csv", *cost)
     assert "no" in err
     write_day("back.csv", time=[0.0, 2.0, 1.0, *range(3, 10)])
     err = rejected(run, "events", "back.csv", "-o", "out.csv", *cost)
     assert "back.csv" in err
     assert "--sort" in err
-    cf.Pipeline(HALF_LIFE, rule=cf.EventRule(5.0)).save("walk.toml")
+    cf.Pipeline(HALF_LIFE, rule=cf.EventRule(5.0)).save("walk.json")
     write_day("other.csv", p_run=[0.0] * 10)
-    assert run("events", "other.csv", "-o", "out.csv", "--config", "walk.toml")[0] == 0
+    assert run("events", "other.csv", "-o", "out.csv", "--config", "walk.json")[0] == 0
     assert rejected(run, "events", "missing.csv", "-o", "x.csv", *cost)
 
 

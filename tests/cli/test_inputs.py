@@ -45,8 +45,8 @@ def test_filter_labels(run: Run) -> None:
     assert classes_of("out.csv") == ["walk", "sit", "sit"]
     assert cf.read_table("out.csv").columns[2:] == ["f_sit", "f_walk", "class"]
     f = cf.DirichletFilter(["walk", "run", "sit"], half_life=60.0)
-    cf.Pipeline(f).save("walk.toml")
-    assert run("filter", "day.csv", "-o", "out.csv", "--config", "walk.toml")[0] == 0
+    cf.Pipeline(f).save("walk.json")
+    assert run("filter", "day.csv", "-o", "out.csv", "--config", "walk.json")[0] == 0
     assert cf.read_table("out.csv").columns[2:] == ["f_walk", "f_run", "f_sit", "class"]
 
 
@@ -59,7 +59,7 @@ def test_other_commands_read_the_same_files(command: str, run: Run) -> None:
     renamed = df.rename(names).with_columns(pl.col("^% .*$") * 100)
     cf.write_table(renamed, "renamed.csv")
     options = [f"--columns={name}={column}" for name, column in names.items()]
-    out = ["-o", "out.toml"] if command == "tune" else []
+    out = ["-o", "out.json"] if command == "tune" else []
     code, expected, err = run(command, "plain.csv", *out, "--quiet")
     assert code == 0, err
     code, got, err = run(command, "renamed.csv", *out, "--quiet", *options, "--scores", "percent")
@@ -141,7 +141,7 @@ def test_names_cannot_control_the_terminal(run: Run, command: str) -> None:
     )
     cf.write_table(df, "day.parquet")
     options = ["-o", "out.png"] if command == "plot" else []
-    options = ["-o", "out.toml"] if command == "tune" else options
+    options = ["-o", "out.json"] if command == "tune" else options
     _, out, err = run(command, "day.parquet", *options)
     shown = out + err
     assert "\\x1b[2J\\x9b31m\\u202e" in shown
@@ -152,7 +152,7 @@ COMMANDS = [
     ["filter", "-o", "out.csv"],
     ["filter", "-o", "out.csv", "--smooth"],
     ["events", "-o", "out.csv", "--change-cost", "3s"],
-    ["tune", "-o", "out.toml"],
+    ["tune", "-o", "out.json"],
 ]
 
 

@@ -64,9 +64,9 @@ def test_each_label_is_filtered_by_itself(kind: str, lag: int | None, run: Run) 
 def test_a_config_of_labels_needs_no_scores(run: Run) -> None:
     df, two = table(), cf.StickyFilter(2, half_life=10.0)
     cf.write_table(df.select("time", "stream", "p_wren", "p_robin"), "in.csv")
-    cf.Pipeline(cf.MultiLabelFilter(LABELS, two)).save("birds.toml")
+    cf.Pipeline(cf.MultiLabelFilter(LABELS, two)).save("birds.json")
     for scores in ([], ["--scores", "independent"]):
-        code, _, err = run("filter", "in.csv", "-o", "out.csv", "--config", "birds.toml", *scores)
+        code, _, err = run("filter", "in.csv", "-o", "out.csv", "--config", "birds.json", *scores)
         assert code == 0, err
         got = cf.read_table("out.csv")
         assert got.columns[-3:] == ["f_wren", "f_robin", "labels"]
@@ -75,11 +75,11 @@ def test_a_config_of_labels_needs_no_scores(run: Run) -> None:
 
 def test_percentages_and_logits_of_each_label(run: Run) -> None:
     df = table()
-    cf.Pipeline(cf.MultiLabelFilter(LABELS, cf.StickyFilter(2, half_life=10.0))).save("birds.toml")
+    cf.Pipeline(cf.MultiLabelFilter(LABELS, cf.StickyFilter(2, half_life=10.0))).save("birds.json")
     p = pl.col("p_robin", "p_wren")
     for scores, numbers in (("percent", p * 100), ("logits", (p / (1 - p)).log())):
         cf.write_table(df.with_columns(numbers), "in.csv")
-        command = ["filter", "in.csv", "-o", "out.csv", "--config", "birds.toml"]
+        command = ["filter", "in.csv", "-o", "out.csv", "--config", "birds.json"]
         code, _, err = run(*command, "--scores", scores)
         assert code == 0, err
         for label in LABELS:
@@ -103,10 +103,10 @@ def test_lines_as_they_come(tmp_path: Path) -> None:
     """The command reads lines with a file of several labels, or with the option alone."""
     cf.write_table(table().drop("stream"), tmp_path / "in.ndjson")
     f = cf.MultiLabelFilter(LABELS, cf.DirichletFilter(2, half_life=10.0))
-    cf.Pipeline(f).save(tmp_path / "birds.toml")
+    cf.Pipeline(f).save(tmp_path / "birds.json")
     expected = cf.filter_table(cf.read_table(tmp_path / "in.ndjson"), f)
     given = (tmp_path / "in.ndjson").read_bytes()
-    for how in (["--config", "birds.toml"], ["--scores", "independent", *HALF_LIFE]):
+    for how in (["--config", "birds.json"], ["--scores", "independent", *HALF_LIFE]):
         done = subprocess.run(
             [sys.executable, "-m", "classfilter", "stream", *how],
             input=given, capture_output=True, check=True, cwd=tmp_path,
@@ -116,10 +116,10 @@ def test_lines_as_they_come(tmp_path: Path) -> None:
             assert [row[f"f_{label}"] for row in rows] == expected[f"f_{label}"].to_list()
         assert [",".join(row["labels"]) for row in rows] == expected["labels"].to_list()
     cf.Pipeline(cf.MultiLabelFilter(["robin"], cf.DirichletFilter(2, half_life=10.0))).save(
-        tmp_path / "one.toml"
+        tmp_path / "one.json"
     )
     done = subprocess.run(
-        [sys.executable, "-m", "classfilter", "stream", "--config", "one.toml"],
+        [sys.executable, "-m", "classfilter", "stream", "--config", "one.json"],
         input=b'{"time": 0, "p_robin": 0.75}\n', capture_output=True, check=True, cwd=tmp_path,
     )  # fmt: skip
     on = cf.DirichletFilter(2, half_life=10.0).update([0.25, 0.75], dt=0.0)[1]

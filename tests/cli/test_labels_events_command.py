@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 import classfilter as cf
-from classfilter.events.files import FORMATS
+from classfilter.events import FORMATS
 from conftest import Run
 from label_event_cases import LABELS, random_scores
 
@@ -44,8 +44,8 @@ def same(found: Any, written: str) -> None:
 @pytest.mark.parametrize("suffix", FORMATS)
 def test_a_config_of_labels_and_every_format(run: Run, suffix: str) -> None:
     df = write_dawn()
-    cf.Pipeline(cf.MultiLabelFilter(LABELS, TWO)).save("birds.toml")
-    arguments = ["events", "dawn.csv", "-o", f"out.{suffix}", "--config", "birds.toml"]
+    cf.Pipeline(cf.MultiLabelFilter(LABELS, TWO)).save("birds.json")
+    arguments = ["events", "dawn.csv", "-o", f"out.{suffix}", "--config", "birds.json"]
     code, _, err = run(*arguments, *OPTIONS)
     assert code == 0, err
     same(cf.events(df, cf.MultiLabelFilter(LABELS, TWO), RULE), f"out.{suffix}")
@@ -55,8 +55,8 @@ def test_a_config_of_labels_and_every_format(run: Run, suffix: str) -> None:
 def test_the_rule_of_the_file(run: Run, smooth: list[str]) -> None:
     df = write_dawn(stream=["ann", "bob"] * 40)
     pipe = cf.Pipeline(cf.MultiLabelFilter(LABELS, TWO), rule=RULE)
-    pipe.save("birds.toml")
-    arguments = ["events", "dawn.csv", "-o", "out.csv", "--config", "birds.toml"]
+    pipe.save("birds.json")
+    arguments = ["events", "dawn.csv", "-o", "out.csv", "--config", "birds.json"]
     for scores in ([], ["--scores", "independent"]):
         assert run(*arguments, *smooth, *scores)[0] == 0
         same(cf.events(df, pipe, smooth=bool(smooth)), "out.csv")

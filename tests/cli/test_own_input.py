@@ -21,7 +21,7 @@ COMMANDS = {
     "filter": ("day.csv", MEMORY),
     "events": ("day.csv", [*MEMORY, *RULE]),
     "plot": ("day.png", [*CSV, *MEMORY]),
-    "tune": ("day.toml", CSV),
+    "tune": ("day.json", CSV),
     "compare": ("day.csv", []),
     "report": ("day.html", CSV),
 }
@@ -67,7 +67,6 @@ def test_standard_input_from_a_file_is_not_replaced(
 @pytest.mark.parametrize(
     ("option", "arguments"),
     [
-        ("-o", ["export", "walk.csv", "--json"]),
         ("-o", ["filter", "day.csv", "--config", "walk.csv"]),
         ("--state", ["stream", "--config", "walk.csv"]),
         ("--events", ["stream", "--config", "walk.csv", *RULE]),

@@ -116,11 +116,11 @@ def test_other_commands_read_standard_input() -> None:
     ("arguments", "classes"),
     [
         (["--classes", "walk,sit", "--gamma", "0.9"], ["walk", "sit"]),
-        (["--config", "walk.toml"], ["walk", "sit"]),
+        (["--config", "walk.json"], ["walk", "sit"]),
     ],
 )
 def test_columns_named_as_the_classes(arguments: list[str], classes: list[str], run: Run) -> None:
-    cf.Pipeline(cf.DirichletFilter(classes)).save("walk.toml")
+    cf.Pipeline(cf.DirichletFilter(classes)).save("walk.json")
     Path("day.csv").write_text("ts,walk,sit\n0,0.9,0.1\n5,0.4,0.6\n")
     code, _, err = run("filter", "day.csv", "-o", "out.csv", "--columns", "ts=time", *arguments)
     assert code == 0, err

@@ -71,16 +71,16 @@ def test_events_without_any_option(run: Run) -> None:
 
 
 def test_filter_and_plot_use_what_tune_finds(run: Run) -> None:
-    settings().save("tuned.toml")
+    settings().save("tuned.json")
     code, _, err = run("filter", "week.csv", "-o", "alone.csv")
     assert code == 0
     note, summary = err.splitlines()
     assert note.startswith("classfilter: tuned without labels: sticky (HMM), ")
     assert summary.startswith("alone.csv: 1,440 rows, streams: 2;")
-    assert run("filter", "week.csv", "-o", "told.csv", "--config", "tuned.toml", "--quiet")[2] == ""
+    assert run("filter", "week.csv", "-o", "told.csv", "--config", "tuned.json", "--quiet")[2] == ""
     assert Path("alone.csv").read_bytes() == Path("told.csv").read_bytes()
     assert run("filter", "week.csv", "-o", "quiet.csv", "--quiet") == (0, "", "")
-    for name, options in {"alone": [], "told": ["--config", "tuned.toml"]}.items():
+    for name, options in {"alone": [], "told": ["--config", "tuned.json"]}.items():
         assert run("plot", "week.csv", "-o", f"{name}.png", "--stream", "s1", *options)[0] == 0
     assert Path("alone.png").read_bytes() == Path("told.png").read_bytes()
 

@@ -50,18 +50,18 @@ def test_tune_writes_settings_for_the_other_commands(run: Run, kind: str) -> Non
     recs = week("week.parquet")
     tuned = cf.tune(recs, kind, "strong")  # type: ignore[arg-type]
     arguments = ["--reference", "strong", "--filter", kind]
-    following = "classfilter events week.parquet --config walk.toml -o events.csv"
-    expected_text = f"week.parquet   {tuned}\n\nSaved walk.toml. Next: {following}\n"
-    assert run("tune", "week.parquet", "-o", "walk.toml", *arguments) == (0, expected_text, "")
-    _, explained, _ = run("tune", "week.parquet", "-o", "walk.toml", *arguments, "--explain")
+    following = "classfilter events week.parquet --config walk.json -o events.csv"
+    expected_text = f"week.parquet   {tuned}\n\nSaved walk.json. Next: {following}\n"
+    assert run("tune", "week.parquet", "-o", "walk.json", *arguments) == (0, expected_text, "")
+    _, explained, _ = run("tune", "week.parquet", "-o", "walk.json", *arguments, "--explain")
     parts = expected_text.split("\n\n")
     assert explained == "\n\n".join([*parts[:2], tuned.tuning.explain(), parts[2]])
-    read = cf.load("walk.toml")
+    read = cf.load("walk.json")
     assert read.beta == tuned.beta
     assert read.channel == tuned.channel
     expected = np.concatenate([tuned.run(rec) for rec in recs])
 
-    settings = ["--config", "walk.toml"]
+    settings = ["--config", "walk.json"]
     assert run("filter", "week.parquet", "-o", "out.parquet", *settings, "--quiet")[0] == 0
     names = [f"f_{name}" for name in recs[0].classes]
     got = cf.read_table("out.parquet").select(names).to_numpy()
@@ -87,29 +87,29 @@ def test_tune_by_labels_with_rows_in_any_order(run: Run) -> None:
     df = cf.read_table("week.csv")
     cf.write_table(df.sample(fraction=1.0, shuffle=True, seed=1), "mixed.csv")
     arguments = ["--filter", "sticky", "--labels", "--sort", "--quiet"]
-    code, out, err = run("tune", "mixed.csv", "-o", "walk.toml", *arguments)
+    code, out, err = run("tune", "mixed.csv", "-o", "walk.json", *arguments)
     assert (code, err) == (0, "")
     assert re.search(r"^Chosen +using the labels$", out, re.MULTILINE)
-    assert cf.load("walk.toml").beta == tuned.beta
-    assert "time" in rejected(run, "tune", "mixed.csv", "-o", "walk.toml")
+    assert cf.load("walk.json").beta == tuned.beta
+    assert "time" in rejected(run, "tune", "mixed.csv", "-o", "walk.json")
 
 
 def test_tune_with_too_few_rows(run: Run) -> None:
     week("week.csv", streams=1, rows=100)
-    code, out, err = run("tune", "week.csv", "-o", "walk.toml")
+    code, out, err = run("tune", "week.csv", "-o", "walk.json")
     assert code == 0
     assert out.startswith("Filter   last prediction of 'strong'\n")
     assert err.startswith(
         "classfilter: there are 9 predictions of 'strong'; tuning needs at least 40"
     )
     assert err.count("\n") == 1
-    assert cf.load("walk.toml").beta == {"strong": 1.0, "weak": 0.5}
+    assert cf.load("walk.json").beta == {"strong": 1.0, "weak": 0.5}
 
 
 def test_tune_that_warns_still_prints_its_choice(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     week("week.parquet")
     monkeypatch.setattr(sys.modules["classfilter.tuning.tuner"], "agreement", lambda _: 0.0)
-    code, out, err = run("tune", "week.parquet", "-o", "walk.toml", "--filter", "sticky")
+    code, out, err = run("tune", "week.parquet", "-o", "walk.json", "--filter", "sticky")
     assert code == 0
     assert err.startswith("classfilter: successive predictions of 'strong' agree hardly more")
     assert err.count("\n") == 1
@@ -122,11 +122,11 @@ def test_tune_for_a_rate_of_calls(run: Run) -> None:
     recs = [cf.simulate(hours=4.0, seed=seed).rows(every=None) for seed in range(3)]
     table = [rec.to_table().with_columns(stream=pl.lit(f"s{i}")) for i, rec in enumerate(recs)]
     cf.write_table(pl.concat(table), "both.parquet")
-    arguments = ["both.parquet", "-o", "walk.toml", "--reference", "strong"]
+    arguments = ["both.parquet", "-o", "walk.json", "--reference", "strong"]
     code, out, err = run("tune", *arguments, "--every", "6", "--explain")
     assert (code, err) == (0, "")
     assert "For 'strong' at one step in 6, to which the recordings were thinned." in out
-    assert cf.load("walk.toml").beta == cf.tune(recs, reference="strong", every=6).beta
+    assert cf.load("walk.json").beta == cf.tune(recs, reference="strong", every=6).beta
     code, out, err = run("tune", *arguments, "--explain")
     assert "For 'strong' at one step in 12, which was assumed" in out
     message = "both.parquet: every is 0; it counts steps and must be 1 or more"
@@ -134,7 +134,7 @@ def test_tune_for_a_rate_of_calls(run: Run) -> None:
 
 
 @pytest.mark.parametrize(
-    ("command", "out"), [("tune", "walk.toml"), ("compare", "out.png"), ("compare", "out.csv")]
+    ("command", "out"), [("tune", "walk.json"), ("compare", "out.png"), ("compare", "out.csv")]
 )
 def test_places_that_cannot_be_written(run: Run, command: str, out: str) -> None:
     week("week.parquet", rows=480)
@@ -152,7 +152,7 @@ def test_no_permission(tmp_path: Path) -> None:
     folder.mkdir()
     week(str(tmp_path / "week.parquet"), streams=1, rows=100)
     folder.chmod(0o555)
-    out = folder / "walk.toml"
+    out = folder / "walk.json"
     command = [*COMMAND, "tune", str(tmp_path / "week.parquet"), "-o", str(out)]
     if os.getuid() == 0:  # who may do all, unless that right is taken away
         command = ["setpriv", "--bounding-set", "-dac_override,-dac_read_search", *command]
@@ -213,35 +213,35 @@ def test_compare_with_little_data(run: Run) -> None:
 def test_tune_takes_limits(run: Run) -> None:
     recs = week("week.parquet")
     limits = ["--max-changes", "20", "--max-delay", "5min", "--quiet", "--explain"]
-    code, out, err = run("tune", "week.parquet", "-o", "walk.toml", *limits)
+    code, out, err = run("tune", "week.parquet", "-o", "walk.json", *limits)
     assert (code, err) == (0, "")
     assert "It keeps to the limit, at most 20 changes an hour and a delay of at most 300 s" in out
     tuned = cf.tune(recs, max_changes_per_hour=20, max_delay=300)
-    assert cf.load("walk.toml").settings == tuned.settings
-    said = rejected(run, "tune", "week.parquet", "-o", "walk.toml", "--max-delay=-5s")
+    assert cf.load("walk.json").settings == tuned.settings
+    said = rejected(run, "tune", "week.parquet", "-o", "walk.json", "--max-delay=-5s")
     assert "--max-delay is '-5s'; it must be 0 or more" in said
     for limit in (["--max-delay", "soon"], ["--max-changes", "-1"]):
-        code, _, err = run("tune", "week.parquet", "-o", "walk.toml", *limit)
+        code, _, err = run("tune", "week.parquet", "-o", "walk.json", *limit)
         assert code == 2
         assert f"Invalid value for '{limit[0]}'" in err
 
 
 def test_tune_for_events_that_last_so_long(run: Run) -> None:
     recs = week("week.parquet")
-    tune = ["tune", "week.parquet", "-o", "walk.toml", "--quiet", "--reference", "strong"]
+    tune = ["tune", "week.parquet", "-o", "walk.json", "--quiet", "--reference", "strong"]
     tune += ["--filter", "sticky"]
     code, out, err = run(*tune, "--event-duration", "5min")
     assert (code, err) == (0, "")
     tuned = cf.tune(recs, "sticky", "strong", event_duration="5min")
     assert out.startswith(f"week.parquet   {tuned}\n")
-    assert cf.load("walk.toml").rule == tuned.rule
-    assert run("events", "week.parquet", "-o", "e.csv", "--config", "walk.toml")[0] == 0
+    assert cf.load("walk.json").rule == tuned.rule
+    assert run("events", "week.parquet", "-o", "e.csv", "--config", "walk.json")[0] == 0
     assert len(cf.read_events("e.csv")) == len(cf.events(recs, tuned))
 
     names = recs[0].classes
     each = [word for name in names for word in ("--event-duration", f"{name}=5min")]
     assert run(*tune, *each)[0] == 0
-    assert set(cf.load("walk.toml").rule.change_cost) == set(names)  # type: ignore[union-attr]
+    assert set(cf.load("walk.json").rule.change_cost) == set(names)  # type: ignore[union-attr]
     for wrong, words in {
         ("5min", "class 0=5min"): "'5min' names no class; give one duration, or CLASS=DURATION",
         ("class 0=5min", "class 0=6min"): "'class 0' has two durations; give one",

@@ -165,13 +165,13 @@ def test_the_memory_is_as_large_as_the_header_says(kind: str, tmp_path: Path) ->
 
 
 def test_the_command_takes_tick_and_step(run: Run, tmp_path: Path) -> None:
-    pipe(cf.EventRule(2.0, min_duration=3.0, shift=0.25)).save("x.toml")
-    code, _, err = run("export", "x.toml", "-o", "fw", "--tick", "10s", "--step", "1s")
-    assert (code, err.startswith("classfilter: x.toml: min_duration is 3.0; it must be")) == (
+    pipe(cf.EventRule(2.0, min_duration=3.0, shift=0.25)).save("x.json")
+    code, _, err = run("export", "x.json", "-o", "fw", "--tick", "10s", "--step", "1s")
+    assert (code, err.startswith("classfilter: x.json: min_duration is 3.0; it must be")) == (
         1,
         True,
     )
-    code, _, err = run("export", "x.toml", "-o", "fw", "--tick", "100ms", "--step", "500ms")
+    code, _, err = run("export", "x.json", "-o", "fw", "--tick", "100ms", "--step", "500ms")
     rounded = "shift is 0.25, which is no whole number of ticks of 0.1; the firmware has 0.2"
     assert (code, err) == (0, f"classfilter: {rounded}\n")
     text = (tmp_path / "fw/src/cf_config.h").read_text()

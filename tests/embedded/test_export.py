@@ -167,10 +167,10 @@ def test_odd_names_compile(names: list[str], tmp_path: Path) -> None:
 
 def test_names_are_valid_in_c(tmp_path: Path) -> None:
     f = cf.StickyFilter(["a b", "a-b", 'x"\n', "*/"], stay=0.9)
-    header = config_header(cf.Pipeline(f, beta={"*/": 1.0}), "/* a\n*/.toml")
+    header = config_header(cf.Pipeline(f, beta={"*/": 1.0}), "/* a\n*/.json")
     assert "enum { CF_CLASS_A_B, CF_CLASS_A_B_1, CF_CLASS_X__, CF_CLASS___ };" in header
     assert r'{"a b", "a-b", "x\042\012", "*/"}' in header
-    assert header.splitlines()[0].endswith("from ? a??.toml; do not edit. */")
+    assert header.splitlines()[0].endswith("from ? a??.json; do not edit. */")
 
 
 def test_a_small_floor_has_the_limit_of_single_precision(tmp_path: Path) -> None:
@@ -253,12 +253,12 @@ def test_a_log_of_a_device(kind: str, ending: str, run: Run, tmp_path: Path) -> 
     import polars as pl
 
     config = configs(PLAIN)[kind]
-    config.save("walk.toml")
+    config.save("walk.json")
     log, path = device_log(config), tmp_path / f"log.{ending}"
 
     def verify(df: pl.DataFrame) -> tuple[int, str]:
         df.write_csv(path) if ending == "csv" else df.write_ndjson(path)
-        code, out, err = run("verify", path.name, "--config", "walk.toml")
+        code, out, err = run("verify", path.name, "--config", "walk.json")
         return code, out + err
 
     assert verify(log) == (0, f"{path.name}: 200 rows, the same bits\n")
@@ -287,17 +287,17 @@ def test_a_log_of_a_device(kind: str, ending: str, run: Run, tmp_path: Path) -> 
 
 
 def test_the_export_command(run: Run, tmp_path: Path) -> None:
-    cf.Pipeline.of(cf.StickyFilter(["a", "b"], stay=0.9), beta={"weak": 0.5}).save("x.toml")
-    assert run("export", "x.toml", "-o", "fw") == (
+    cf.Pipeline.of(cf.StickyFilter(["a", "b"], stay=0.9), beta={"weak": 0.5}).save("x.json")
+    assert run("export", "x.json", "-o", "fw") == (
         0,
         "fw: 39 files; make -C fw test compares bits\n",
         "",
     )
-    assert "from x.toml; do not edit" in (tmp_path / "fw/src/cf_config.h").read_text()
-    cf.Pipeline(cf.EmaFilter(["a", "b"])).save("y.toml")
-    code, out, err = run("export", "y.toml", "-o", "fw2")
+    assert "from x.json; do not edit" in (tmp_path / "fw/src/cf_config.h").read_text()
+    cf.Pipeline(cf.EmaFilter(["a", "b"])).save("y.json")
+    code, out, err = run("export", "y.json", "-o", "fw2")
     assert (code, out) == (1, "")
-    assert err.startswith("classfilter: y.toml: filter is EmaFilter; only")
+    assert err.startswith("classfilter: y.json: filter is EmaFilter; only")
 
 
 @pytest.mark.slow

@@ -133,7 +133,7 @@ def test_the_log_of_a_device(run: Run, tmp_path: Path) -> None:
     labels = ["robin", "wren"]
     f = cf.MultiLabelFilter(labels, cf.StickyFilter(2, half_life=10.0))
     pipe = cf.Pipeline(f, beta={"mic": {"robin": 0.5, "wren": 1.0}})
-    pipe.save("birds.toml")
+    pipe.save("birds.json")
     rng = np.random.default_rng(0)
     scores = rng.random((50, 2))
     log: dict[str, Any] = {"time": np.arange(50.0), "source": ["mic"] * 50}
@@ -146,8 +146,8 @@ def test_the_log_of_a_device(run: Run, tmp_path: Path) -> None:
     df = pl.DataFrame(log)
     assert verify(df, pipe).row is None
     df.write_csv("log.csv")
-    assert run("verify", "log.csv", "--config", "birds.toml")[0] == 0
+    assert run("verify", "log.csv", "--config", "birds.json")[0] == 0
     off = df.with_columns(pl.col("f_wren") * 1.00001)
     assert verify(off, pipe)[1:3] == (0, "wren")
-    assert run("export", "birds.toml", "-o", "fw")[0] == 0
+    assert run("export", "birds.json", "-o", "fw")[0] == 0
     assert "#define CF_HEADS 2" in (tmp_path / "fw/src/cf_config.h").read_text()

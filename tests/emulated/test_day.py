@@ -26,8 +26,8 @@ def firmware(tmp_path_factory: pytest.TempPathFactory) -> tuple[cf.Pipeline, Pat
     """Return the settings, and the folder with the export and the rows."""
     folder = tmp_path_factory.mktemp("day")
     tuned = cf.tune(pl.read_csv(TABLE), reference="strong", event_duration="8min")
-    tuned.save(folder / "day.toml")
-    pipe = cf.load(folder / "day.toml")
+    tuned.save(folder / "day.json")
+    pipe = cf.load(folder / "day.json")
     export(pipe, folder)
     command = [sys.executable, str(DAY / "rows.py"), str(TABLE), "dee"]
     rows = subprocess.run(command, capture_output=True, text=True, check=True).stdout

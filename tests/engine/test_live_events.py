@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import tracemalloc
 from collections.abc import Callable
@@ -36,7 +35,7 @@ from live_event_cases import (
     take,
     update_many,
 )
-from saved_files import replace_parts
+from saved_files import flipped, sql
 
 # Some random rows stand twice, or have steps that do not fit the filter.
 pytestmark = pytest.mark.filterwarnings("ignore::classfilter.inputs.OddRowsWarning")
@@ -410,46 +409,32 @@ def use(path: Path) -> None:
         assert event.label in CLASSES
 
 
-def damaged_parts(path: Path) -> dict[str, dict[str, Any]]:
-    with np.load(path) as file:
-        states, sizes = file["later"], file["later_sizes"]
-        meta = json.loads(str(file["meta"]))
-    assert len(meta["confirmed"]) > 5
-    other = {}
-    for column, bad in ((1, 4), (1, -1), (1, math.inf), (1, 0.5), (2, math.nan), (3, math.inf),
-                        (4, math.nan)):  # fmt: skip
-        confirmed = [list(event) for event in meta["confirmed"]]
-        confirmed[1][column] = bad
-        spoilt = json.dumps(meta | {"confirmed": confirmed})
-        other[f"{bad} in column {column}"] = {"meta": spoilt}
-    events = meta.pop("confirmed")
-    return other | {
-        "no states": {"later": states[:0]},
-        "a byte less": {"later": states[:-1]},
-        "another type": {"later": states.astype(np.float64)},
-        "other sizes": {"later_sizes": sizes + np.array([1, -1])},
-        "a state of another stream": {"later_sizes": np.array([sizes.sum(), 0])},
-        "negative sizes": {"later_sizes": sizes + np.array([1, -1]) * len(states)},
-        "sizes that are no whole numbers": {"later_sizes": sizes + 0.5},
-        "a stream without a state": {"later_sizes": sizes * [1, 0], "later": states[: sizes[0]]},
-        "one size": {"later_sizes": sizes[:1]},
-        "an event without its end": {"meta": json.dumps(meta | {"confirmed": [events[0][:3]]})},
-        "no events": {"meta": json.dumps(meta)},
-    }
+DAMAGE: dict[str, tuple[str, tuple[Any, ...]]] = {
+    "a class that is none": ("UPDATE events SET class = 'fly'", ()),
+    "a start without an end": ("UPDATE events SET start = ?", (math.inf,)),
+    "an end of text": ("UPDATE events SET \"end\" = 'noon'", ()),
+    "a probability of nothing": ("UPDATE events SET probability = NULL", ()),
+    "an event that is missing": ("DELETE FROM events WHERE number = 2", ()),
+    "no state": ("UPDATE streams SET state = x''", ()),
+    "a byte less": ("UPDATE streams SET state = substr(state, 1, length(state) - 1)", ()),
+    "a byte more": ("UPDATE streams SET state = CAST(state || x'00' AS BLOB)", ()),
+    "text for a state": ("UPDATE streams SET state = 'text'", ()),
+    "a stream twice": ("UPDATE streams SET name = 'one'", ()),
+    "a time of text": ("UPDATE streams SET time = 'noon'", ()),
+    "a time without an end": ("UPDATE streams SET time = ?", (math.inf,)),
+}
 
 
+@pytest.mark.parametrize("name", DAMAGE)
 @pytest.mark.parametrize("lag", [None, 3])
-def test_damaged_events_are_refused(tmp_path: Path, lag: int | None) -> None:
+def test_damaged_events_are_refused(tmp_path: Path, lag: int | None, name: str) -> None:
     path = tmp_path / "tracker"
     waiting(path, lag)
     use(path)
-    content = path.read_bytes()
-    for name, parts in damaged_parts(path).items():
-        other = tmp_path / name
-        other.write_bytes(content)
-        replace_parts(other, **parts)
-        with pytest.raises(ValueError, match="is damaged: "):
-            cf.Tracker.load(other)
+    statement, values = DAMAGE[name]
+    sql(path, statement, *values)
+    with pytest.raises(ValueError, match="tracker is damaged: "):
+        cf.Tracker.load(path)
 
 
 @pytest.mark.parametrize("every", [pytest.param(3, marks=pytest.mark.slow), 97])
@@ -460,13 +445,10 @@ def test_a_damaged_state_of_the_rule_never_crashes(
     """Most bits matter; a number that another row might have given cannot be told from it."""
     path = tmp_path / "tracker"
     waiting(path, lag)
-    with np.load(path) as file:
-        states = file["later"]
+    [[number, state], *_] = sql(path, "SELECT number, state FROM streams")
     refused = 0
-    for at in range(0, len(states), every):
-        other = states.copy()
-        other[at] ^= 1 << at % 8
-        replace_parts(path, later=other)
+    for at in range(0, len(state), every):
+        sql(path, "UPDATE streams SET state = ? WHERE number = ?", flipped(state, at), number)
         try:
             use(path)
         except ValueError:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import classfilter as cf
-from classfilter.events.files import FORMATS, READ
+from classfilter.events import FORMATS
 from conftest import rejected
 
 GOOD = cf.Event("ann", "walk", 0.0, 1.0, 0.5)
@@ -38,5 +38,5 @@ def test_no_events_are_a_file_too(name: str, tmp_path: Path) -> None:
     options: dict[str, Any] = {"duration": 1} if name == "textgrid" else {}
     cf.write_events([], path, **options)
     assert path.exists()
-    if name in READ:
+    if FORMATS[name].read:
         assert cf.read_events(path) == []

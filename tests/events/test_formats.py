@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import classfilter as cf
-from classfilter.events.files import FORMATS, READ
+from classfilter.events import FORMATS
 from conftest import rejected
 
 MAY = 1_714_550_400.0  # 2024-05-01T08:00:00Z
@@ -20,80 +21,19 @@ EVENTS = [
     cf.Event("ann", "sit", 60.5, 90.0, None),
     cf.Event("ann", "walk", 100.0, 101.25, 1.0),
 ]
-WRITTEN = {
-    "csv": (
-        "stream,class,start,end,duration,probability\n"
-        "ann,walk,0.5,60.5,60.0,0.9\n"
-        "ann,sit,60.5,90.0,29.5,\n"
-        "ann,walk,100.0,101.25,1.25,1.0\n"
-    ),
-    "tsv": (
-        "onset\tduration\ttrial_type\tprobability\n"
-        "0.5\t60.0\twalk\t0.9\n"
-        "60.5\t29.5\tsit\tn/a\n"
-        "100.0\t1.25\twalk\t1.0\n"
-    ),
-    "raven": (
-        "Selection\tView\tChannel\tBegin Time (s)\tEnd Time (s)\tLow Freq (Hz)\tHigh Freq (Hz)\t"
-        "Common Name\tConfidence\tBegin Path\n"
-        "1\tSpectrogram 1\t1\t0.5\t60.5\t0\t15000\twalk\t0.9\tann\n"
-        "2\tSpectrogram 1\t1\t60.5\t90.0\t0\t15000\tsit\t\tann\n"
-        "3\tSpectrogram 1\t1\t100.0\t101.25\t0\t15000\twalk\t1.0\tann\n"
-    ),
-    "txt": "0.5\t60.5\twalk\n60.5\t90.0\tsit\n100.0\t101.25\twalk\n",
-    "rttm": (
-        "SPEAKER ann 1 0.5 60.0 <NA> <NA> walk 0.9 <NA>\n"
-        "SPEAKER ann 1 60.5 29.5 <NA> <NA> sit <NA> <NA>\n"
-        "SPEAKER ann 1 100.0 1.25 <NA> <NA> walk 1.0 <NA>\n"
-    ),
-    "vtt": (
-        "WEBVTT\n"
-        "\n00:00:00.500 --> 00:01:00.500\n<v ann>walk\n0.9\n"
-        "\n00:01:00.500 --> 00:01:30.000\n<v ann>sit\n"
-        "\n00:01:40.000 --> 00:01:41.250\n<v ann>walk\n1.0\n"
-    ),
-    "textgrid": """File type = "ooTextFile"
-Object class = "TextGrid"
+READ = {name: kind for name, kind in FORMATS.items() if kind.read}
+GOLDEN = Path(__file__).with_name("golden")
+"""EVENTS in each format, written by hand."""
 
-xmin = 0
-xmax = 101.25
-tiers? <exists>
-size = 1
-item []:
-    item [1]:
-        class = "IntervalTier"
-        name = "ann"
-        xmin = 0
-        xmax = 101.25
-        intervals: size = 5
-        intervals [1]:
-            xmin = 0
-            xmax = 0.5
-            text = ""
-        intervals [2]:
-            xmin = 0.5
-            xmax = 60.5
-            text = "walk"
-        intervals [3]:
-            xmin = 60.5
-            xmax = 90.0
-            text = "sit"
-        intervals [4]:
-            xmin = 90.0
-            xmax = 100.0
-            text = ""
-        intervals [5]:
-            xmin = 100.0
-            xmax = 101.25
-            text = "walk"
-""",
-}
-LOST = {"tsv": ("stream",), "txt": ("stream", "probability"), "textgrid": ("probability",)}
+
+def golden(name: str) -> str:
+    return (GOLDEN / f"night{FORMATS[name].suffixes[0]}").read_bytes().decode()
 
 
 def kept(events: list[cf.Event], name: str) -> list[cf.Event]:
     """Return events without what a format has no place for."""
-    nothing: dict[str, Any] = dict.fromkeys(LOST.get(name, ()))
+    places = {"stream": FORMATS[name].streams, "probability": FORMATS[name].probability}
+    nothing: Any = dict.fromkeys(what for what, there in places.items() if not there)
     return [e._replace(**nothing) for e in events]
 
 
@@ -117,31 +57,23 @@ def read(tmp_path: Path) -> Any:
     return events
 
 
-@pytest.mark.parametrize("name", WRITTEN)
+def test_every_golden_file_has_a_format() -> None:
+    names = {f"night{kind.suffixes[0]}" for kind in FORMATS.values()}
+    assert {path.name for path in GOLDEN.iterdir()} == names
+
+
+@pytest.mark.parametrize("name", FORMATS)
 def test_every_format_by_hand(name: str, write: Any, read: Any) -> None:
-    assert write(EVENTS, name) == WRITTEN[name]
+    assert write(EVENTS, name) == golden(name)
     if name in READ:
-        again = read(WRITTEN[name], name)
+        again = read(golden(name), name)
         assert again == kept(EVENTS, name)
         assert not again.dates
 
 
-@pytest.mark.parametrize("name", ["csv", "tsv", "rttm"])
+@pytest.mark.parametrize("name", [name for name, kind in READ.items() if kind.probability])
 def test_a_probability_of_0_is_known(name: str, write: Any, read: Any) -> None:
     assert read(write([("s", "a", 0.0, 1.0, 0.0)], name), name)[0].probability == 0.0
-
-
-def test_json_by_hand(write: Any) -> None:
-    data = json.loads(write(EVENTS, "json"))
-    assert data == {
-        "results": {
-            "ann": [
-                {"label": "walk", "score": 0.9, "segment": [0.5, 60.5]},
-                {"label": "sit", "segment": [60.5, 90.0]},
-                {"label": "walk", "score": 1.0, "segment": [100.0, 101.25]},
-            ]
-        }
-    }
 
 
 def test_a_mark_of_the_byte_order(read: Any) -> None:
@@ -227,7 +159,7 @@ def test_dates_as_given(write: Any, read: Any) -> None:
     assert (naive, naive.dates, naive.zone) == (events, True, None)
 
 
-@pytest.mark.parametrize("name", [name for name in FORMATS if name not in ("csv", "json")])
+@pytest.mark.parametrize("name", [name for name, kind in FORMATS.items() if kind.seconds])
 def test_formats_of_seconds_need_the_start_of_dates(name: str, write: Any, read: Any) -> None:
     events = cf.Events([("a", "walk", MAY + 3.3, MAY + 60.1, 0.5)], dates=True)
     with rejected("start") as error:
@@ -251,18 +183,17 @@ def test_the_band_of_a_selection_table(write: Any) -> None:
 
 NAMES = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1)
 NAMES = NAMES.filter(lambda name: bool(name.strip()))
-FORBIDDEN = {"tsv": "\t\n\r", "txt": "\t\n\r"}
 
 
 @st.composite
 def lists(draw: st.DrawFn, name: str) -> list[cf.Event]:
     """Draw events that a format can hold; those of a stream follow each other."""
-    label = NAMES.map(lambda text: "".join(c for c in text if c not in FORBIDDEN.get(name, "")))
-    if name == "rttm":
-        label = NAMES.map(lambda text: "".join(text.split()))
-    label = label.filter(lambda text: text.strip() and text not in ("n/a", "<NA>"))
-    one = name in ("tsv", "txt")
-    streams = draw(st.lists(st.none() | label, min_size=1, max_size=1 if one else 3, unique=True))
+    kind = FORMATS[name]
+    forbidden = re.compile(f"[{kind.forbidden}]" if kind.forbidden else "(?!)")
+    label = NAMES.map(lambda text: forbidden.sub("", text))
+    label = label.filter(lambda text: text.strip() and text != kind.reserved)
+    most = 3 if kind.streams else 1
+    streams = draw(st.lists(st.none() | label, min_size=1, max_size=most, unique=True))
     micros = st.integers(-(10**15), 10**18).map(lambda n: n / 10**6)
     times = draw(st.sampled_from([micros, st.floats(0, 1e12)]))
     events = []
@@ -313,7 +244,7 @@ def test_any_text_is_events_or_refused(
     name: str, data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     """Of a good file, one part is replaced by another text; no other error may come."""
-    sample = WRITTEN[name]
+    sample = golden(name)
     at = data.draw(st.integers(0, len(sample)))
     size = data.draw(st.integers(0, 20))
     pieces = [

@@ -11,11 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import classfilter as cf
-from classfilter.events.files import READ
+from classfilter.events import FORMATS
 from conftest import rejected
 
-ONE_STREAM = ("tsv", "txt")
-NO_PROBABILITY = ("txt", "textgrid")
+READ = [name for name, kind in FORMATS.items() if kind.read]
 LABELS = ("robin", "wren", "great-tit")
 
 
@@ -37,12 +36,12 @@ def test_overlapping_events_read_back_equal(
     name: str, events: cf.Events, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     path = tmp_path_factory.getbasetemp() / "overlapping"
-    wanted = [e for e in events if name not in ONE_STREAM or e.stream == "ann"]
+    wanted = [e for e in events if FORMATS[name].streams or e.stream == "ann"]
     longer: Any = {"duration": 60} if name == "textgrid" else {}
-    stream: Any = {"stream": "ann"} if name in ONE_STREAM else {}
+    stream: Any = {} if FORMATS[name].streams else {"stream": "ann"}
     cf.write_events(wanted, path, name, **longer)
     again = cf.read_events(path, name, **stream)
-    if name in NO_PROBABILITY:
+    if not FORMATS[name].probability:
         wanted = [e._replace(probability=None) for e in wanted]
     if name == "textgrid":  # in the order of its tiers
         assert sorted(again, key=repr) == sorted(wanted, key=repr)

@@ -39,7 +39,7 @@ def test_no_row_is_lost_or_counts_twice(stop: signal.Signals, tmp_path: Path) ->
     """However it is stopped: rows that come meanwhile wait in the broker, with its QoS of 1."""
     port, classes = str(free_port()), ["out", "in"]
     pipe = replace(cf.Pipeline(cf.StickyFilter(classes, half_life=30.0)), rule=cf.EventRule(10.0))
-    pipe.save(tmp_path / "home.toml")
+    pipe.save(tmp_path / "home.json")
     (tmp_path / "broker.conf").write_text(f"listener {port} 127.0.0.1\nallow_anonymous true\n")
     rng = np.random.default_rng(0)
     at_home = np.repeat([0, 1, 0, 1, 0], 40)
@@ -62,7 +62,7 @@ def test_no_row_is_lost_or_counts_twice(stop: signal.Signals, tmp_path: Path) ->
     client.on_message = on_message
     client.on_connect = lambda client, *_: client.subscribe("#", 1)
     client.on_subscribe = lambda *_: connected.set()
-    command = [sys.executable, str(PROGRAM), "home.toml", "127.0.0.1", port]
+    command = [sys.executable, str(PROGRAM), "home.json", "127.0.0.1", port]
     try:
         connect(client, port)
         client.loop_start()
@@ -85,7 +85,7 @@ def test_no_row_is_lost_or_counts_twice(stop: signal.Signals, tmp_path: Path) ->
         client.loop_stop()
         broker.terminate()
         broker.wait()
-    tracker = cf.Tracker.load(tmp_path / "mqtt.npz")
+    tracker = cf.Tracker.load(tmp_path / "mqtt.db")
     alone = cf.Tracker(pipe, events=True)
     for row in rows:
         alone.update("kitchen", row["time"], None, row["probs"])
@@ -113,7 +113,7 @@ def connect(client: Any, port: str) -> None:
 
 def test_estimates_come_back_also_after_a_restart(tmp_path: Path) -> None:
     port, f = str(free_port()), cf.DirichletFilter(["walk", "sit"], half_life=30.0)
-    cf.Pipeline(f, beta={"weak": 0.1, "strong": 1.0}).save(tmp_path / "walk.toml")
+    cf.Pipeline(f, beta={"weak": 0.1, "strong": 1.0}).save(tmp_path / "walk.json")
     (tmp_path / "broker.conf").write_text(f"listener {port} 127.0.0.1\nallow_anonymous true\n")
     got: list[dict[str, Any]] = []
     connected, arrived = threading.Event(), threading.Semaphore(0)
@@ -134,7 +134,7 @@ def test_estimates_come_back_also_after_a_restart(tmp_path: Path) -> None:
         client.loop_start()
         assert connected.wait(30)
         for times, source in (([0, 5], "strong"), ([10, 15], "weak")):
-            command = [sys.executable, str(PROGRAM), "walk.toml", "127.0.0.1", port]
+            command = [sys.executable, str(PROGRAM), "walk.json", "127.0.0.1", port]
             with subprocess.Popen(
                 command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
             ) as program:
@@ -163,7 +163,7 @@ def test_estimates_come_back_also_after_a_restart(tmp_path: Path) -> None:
 
 def room(tmp_path: Path) -> tuple[cf.Pipeline, cf.Tracker]:
     pipe = cf.Pipeline(cf.StickyFilter(["empty", "occupied"], half_life="10min"))
-    pipe.save(tmp_path / "room.toml")
+    pipe.save(tmp_path / "room.json")
     return pipe, mqtt_filter.started(pipe, anew=True)
 
 
@@ -210,9 +210,9 @@ def test_a_state_of_other_settings_is_refused(
     pipe, tracker = room(tmp_path)
     message(tracker, time=0, probs=[0.2, 0.8])
     tracker.save(mqtt_filter.STATE)
-    assert mqtt_filter.started(cf.load("room.toml")).streams == ["kitchen"]
+    assert mqtt_filter.started(cf.load("room.json")).streams == ["kitchen"]
     other = replace(pipe, rule=cf.EventRule("15s"))
-    with pytest.raises(SystemExit, match=r"mqtt.npz was saved with other settings; add --new"):
+    with pytest.raises(SystemExit, match=r"mqtt.db was saved with other settings; add --new"):
         mqtt_filter.started(other)
     assert mqtt_filter.started(other, anew=True).streams == []
 
@@ -220,7 +220,7 @@ def test_a_state_of_other_settings_is_refused(
 def test_a_connection_that_fails_ends_the_program(tmp_path: Path) -> None:
     room(tmp_path)
     port = str(free_port())
-    command = [sys.executable, str(PROGRAM), "room.toml", "127.0.0.1", port]
+    command = [sys.executable, str(PROGRAM), "room.json", "127.0.0.1", port]
 
     def run(**variables: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60,

@@ -53,14 +53,14 @@ def test_a_table_and_a_picture_are_written(example: Example) -> None:
     assert width > 1000
     assert height > 200
     assert {path.name for path in folder.iterdir()} == {
-        "weak.onnx", "strong.onnx", "wrist.toml", "steps.csv", "timeline.png",
+        "weak.onnx", "strong.onnx", "wrist.json", "steps.csv", "timeline.png",
     }  # fmt: skip
 
 
 def test_the_cascade_is_a_loop_by_hand(example: Example) -> None:
     from onnxruntime import InferenceSession
 
-    pipe: Any = cf.load(example.folder / "wrist.toml")
+    pipe: Any = cf.load(example.folder / "wrist.json")
     f, policy = pipe.filter, pipe.policy.copy()
     assert pipe.channel["strong"] is None
     sessions = {
@@ -144,7 +144,7 @@ def test_the_printed_times_are_quantiles_of_the_overhead() -> None:
 def same_files(example: Example, out: Path, *more: str) -> pl.DataFrame:
     np.save(out / "samples.npy", example.samples)
     folder = str(example.folder)
-    arguments = ["--models", folder, "--config", f"{folder}/wrist.toml", "--rate", "20"]
+    arguments = ["--models", folder, "--config", f"{folder}/wrist.json", "--rate", "20"]
     wrist.main([*arguments, "--samples", str(out / "samples.npy"), "-o", str(out / "new"), *more])
     return pl.read_csv(out / "new" / "steps.csv")
 
@@ -179,5 +179,5 @@ def test_invalid_arguments(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     np.save(tmp_path / "flat.npy", np.zeros(300))
     flat = ["--samples", str(tmp_path / "flat.npy")]
     with pytest.raises(SystemExit, match="2"):
-        wrist.main(["--models", str(tmp_path), "--config", "none.toml", *flat])
+        wrist.main(["--models", str(tmp_path), "--config", "none.json", *flat])
     assert "--samples has the shape (300,); it must be (n, 3)" in capsys.readouterr().err

@@ -102,8 +102,8 @@ def test_a_state_is_restored_copied_and_pickled() -> None:
 
 def test_equal_filters_are_saved_as_one(tmp_path: Path) -> None:
     same = cf.Pipeline(cf.MultiLabelFilter(LABELS, MAKE["sticky"]()), beta={"weak": 0.5})
-    same.save(tmp_path / "birds.toml")
-    assert cf.load(tmp_path / "birds.toml").digest == same.digest
+    same.save(tmp_path / "birds.json")
+    assert cf.load(tmp_path / "birds.json").digest == same.digest
     assert "labels" not in same.settings
 
 

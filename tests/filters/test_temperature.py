@@ -157,9 +157,9 @@ def test_smoothed_rows_are_tempered_last(make: Any, dtype: Any, lag: int | None)
 @every
 def test_files_and_representations(make: Any, tmp_path: Path) -> None:
     f = make(3, temperature=1.4)
-    cf.Pipeline(f).save(tmp_path / "a.toml")
-    assert "temperature = 1.4\n" in (tmp_path / "a.toml").read_text()
-    loaded: Any = cf.load(tmp_path / "a.toml").filter
+    cf.Pipeline(f).save(tmp_path / "a.json")
+    assert "temperature = 1.4\n" in (tmp_path / "a.json").read_text()
+    loaded: Any = cf.load(tmp_path / "a.json").filter
     assert loaded.temperature == 1.4
     assert repr(f).endswith(", temperature=1.4)")
     assert "temperature" not in repr(make(3))

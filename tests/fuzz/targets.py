@@ -5,17 +5,18 @@ from __future__ import annotations
 import io
 import json
 import pickle
+import sqlite3
 import tempfile
 import warnings
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import classfilter as cf
-from classfilter.events.files import READ
+from classfilter.events import FORMATS
 from classfilter.live import serve
 
 warnings.simplefilter("ignore")  # of NumPy, for numbers that float32 does not have
@@ -53,9 +54,9 @@ def distributions(P: Any) -> None:
     assert (abs(P.sum(axis=-1) - 1) < 1e-4).all()
 
 
-def toml(data: bytes) -> None:
+def settings(data: bytes) -> None:
     """Settings are refused with a message, or saved and read again as they are."""
-    path = FOLDER / "settings.toml"
+    path = FOLDER / "settings.json"
     path.write_bytes(data)
     with suppress(ValueError):
         first = cf.load(path)
@@ -105,8 +106,8 @@ def _cascade() -> cf.Cascade:
 
 
 def checkpoint(data: bytes) -> None:
-    """The file of a live loop, with one part replaced: refused, or the loop goes on."""
-    of, path, cascade = Bytes(data), FOLDER / "loop.npz", _cascade()
+    """The file of a live loop, with one cell replaced: refused, or the loop goes on."""
+    of, path, cascade = Bytes(data), FOLDER / "loop.db", _cascade()
     cascade.step([1.0])
     before = pickle.dumps(cascade.state)
     cascade.save(path)
@@ -121,26 +122,27 @@ def checkpoint(data: bytes) -> None:
 
 
 def _replace_part(of: Bytes, path: Path) -> None:
-    """Replace one array of a file by another."""
-    with np.load(path) as file:
-        parts = dict(file)
-    name = of.choice(sorted(parts))
-    shape = of.choice([parts[name].shape, (), (0,), (1,), (2,), (2, 4), (2, 3), (4, 2), (1, 1, 1)])
-    kind = of.choice(["f8", "f4", "i8", "U9", "S9", "?", "c16", "M8[s]", "same"])
-    if kind == "same" and parts[name].dtype.kind == "U":  # text: JSON or TOML
-        parts[name] = np.array(of.data[of.at :].decode("latin-1"))
-    elif kind in ("f8", "f4", "same"):
-        numbers = np.array([of.number() for _ in range(int(np.prod(shape)))]).reshape(shape)
-        with np.errstate(all="ignore"):
-            parts[name] = numbers.astype(parts[name].dtype if kind == "same" else kind)
-    else:
-        parts[name] = np.zeros(shape, kind)
-    np.savez(path, **parts)
+    """Replace one cell of a file, and maybe some of its bytes."""
+    with closing(sqlite3.connect(path)) as db, db:
+        table, column = of.choice([
+            ("meta", "value"), ("meta", "name"), ("streams", "state"), ("streams", "name"),
+            ("streams", "time"), ("streams", "number"),
+        ])  # fmt: skip
+        rows = db.execute(f"SELECT rowid, {column} FROM {table}").fetchall()
+        row, value = of.choice(rows)
+        if isinstance(value, bytes) and of.byte() < 200:
+            at = of.byte() % len(value)
+            value = value[:at] + np.float64(of.number()).tobytes() + value[at + 8 :]
+        else:
+            rest = of.data[of.at :]
+            value = of.choice([rest, rest.decode("latin-1"), of.number(), of.byte(), None])
+        with suppress(sqlite3.IntegrityError):
+            db.execute(f"UPDATE {table} SET {column} = ? WHERE rowid = ?", (value, row))
 
 
 def bank(data: bytes) -> None:
-    """The file of a bank, with one part replaced: refused, or states to go on with."""
-    of, path = Bytes(data), FOLDER / "bank.npz"
+    """The file of a bank, with one cell replaced: refused, or states to go on with."""
+    of, path = Bytes(data), FOLDER / "bank.db"
     f = of.choice([cf.DirichletFilter, cf.StickyFilter])(3, dtype=of.choice(["f8", "f4"]))
     streams = cf.Bank(f, 2)
     streams.save(path)
@@ -151,8 +153,8 @@ def bank(data: bytes) -> None:
 
 
 def tracker(data: bytes) -> None:
-    """The file of a tracker, with one part replaced: refused, or streams to go on with."""
-    of, path = Bytes(data), FOLDER / "tracker.npz"
+    """The file of a tracker, with one cell replaced: refused, or streams to go on with."""
+    of, path = Bytes(data), FOLDER / "tracker.db"
     f = of.choice([cf.DirichletFilter, cf.StickyFilter])(3, dtype=of.choice(["f8", "f4"]))
     streams = cf.Tracker(f, beta={"weak": 0.5, "default": 1.0}, max_streams=9)
     streams.update("ann", 0.0, "weak", [0.7, 0.2, 0.1])
@@ -219,7 +221,7 @@ def api(data: bytes) -> None:
 def event_files(data: bytes) -> None:
     """A file of events is refused with a message, or read; what was written is read equal."""
     of = Bytes(data)
-    name = of.choice(sorted(READ))
+    name = of.choice(sorted(name for name, kind in FORMATS.items() if kind.read))
     path, again = FOLDER / "in.events", FOLDER / "out.events"
     if of.byte() < 128:
         path.write_bytes(data[2:])
@@ -334,7 +336,7 @@ def event_lines(data: bytes) -> None:
 TARGETS: dict[str, Callable[[bytes], None]] = {
     target.__name__: target
     for target in (
-        *(toml, csv, ndjson, checkpoint, bank, tracker, api),
+        *(settings, csv, ndjson, checkpoint, bank, tracker, api),
         *(event_files, labels, event_lines),
     )
 }

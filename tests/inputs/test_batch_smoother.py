@@ -164,14 +164,14 @@ def test_a_tuned_filter_has_its_weights_and_channels(tmp_path: Path, run: Run) -
     df = day()
     cf.write_table(df, "day.parquet")
     f = cf.DirichletFilter(CLASSES, half_life=60.0)
-    cf.Pipeline.of(f, beta=BETA, channel=CHANNEL).save("walk.toml")
-    tuned = cf.load("walk.toml")
+    cf.Pipeline.of(f, beta=BETA, channel=CHANNEL).save("walk.json")
+    tuned = cf.load("walk.json")
     for lag, options in ((None, ["--smooth"]), (5, ["--lag", "5"])):
         P = expected(df, f, lag)
         np.testing.assert_array_equal(results(cf.smooth_table(df, tuned, lag=lag)), P)
         cf.filter_file("day.parquet", "out.parquet", tuned, lag=lag)
         np.testing.assert_array_equal(results(cf.read_table("out.parquet")), P)
-        arguments = ["filter", "day.parquet", "-o", "again.parquet", "--config", "walk.toml"]
+        arguments = ["filter", "day.parquet", "-o", "again.parquet", "--config", "walk.json"]
         assert run(*arguments, "--quiet", *options) == (0, "", "")
         np.testing.assert_array_equal(results(cf.read_table("again.parquet")), P)
     code, _, err = run(*arguments, "--smooth", "--lag", "5")
@@ -211,9 +211,9 @@ def test_what_cannot_smooth(tmp_path: Path, run: Run) -> None:
         cf.filter_file("day.parquet", "out.parquet", SMOOTHERS[0], lag=-1)
     with pytest.raises(ValueError, match="lag"):
         cf.smooth_table(df, SMOOTHERS[0], lag=-1)
-    cf.Pipeline(rule).save("rule.toml")
+    cf.Pipeline(rule).save("rule.json")
     arguments = ["filter", "day.parquet", "-o", "out.parquet"]
-    code, _, err = run(*arguments, "--smooth", "--config", "rule.toml")
+    code, _, err = run(*arguments, "--smooth", "--config", "rule.json")
     assert (code, "HoldFilter, which cannot smooth" in err) == (1, True)
     code, _, err = run(*arguments, "--lag", "-1")
     assert (code, "--lag" in err) == (2, True)

@@ -237,11 +237,11 @@ def test_what_is_tuned_on_milliseconds(run: Run) -> None:
     df = day.to_table()
     cf.write_table(df, "s.csv")
     cf.write_table(df.with_columns(pl.col("time") * 1000 + 1.7e12), "ms.csv")
-    expected = run("tune", "s.csv", "-o", "s.toml", "--quiet")
-    code, _, err = run("tune", "ms.csv", "-o", "ms.toml", "--quiet")
+    expected = run("tune", "s.csv", "-o", "s.json", "--quiet")
+    code, _, err = run("tune", "ms.csv", "-o", "ms.json", "--quiet")
     assert code == 0
     assert "ms.csv: time is 1700000000000.0, which looks like milliseconds" in err
-    code, out, err = run("tune", "ms.csv", "-o", "ms.toml", "--quiet", "--unit", "ms")
+    code, out, err = run("tune", "ms.csv", "-o", "ms.json", "--quiet", "--unit", "ms")
     assert (code, out.replace("ms.", "s."), err) == expected
 
 

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 import classfilter as cf
 import node_cases as node
-from classfilter.embedded import to_json
 from classfilter.policy import Adaptive, Periodic
+from saved_files import file_of
 
 ROWS = 5000  # more than the package takes at a time
 
@@ -58,7 +58,7 @@ def filter_cases(filters: list[Any]) -> list[tuple[Any, dict[str, Any]]]:
         probs, beta, dt = stream(len(filter_.classes), seed)
         for weights, times in ((beta, dt), (0.3, 1.0), (beta, 0.5)):
             case = {
-                "config": to_json(cf.Pipeline(filter_)),
+                "config": file_of(cf.Pipeline(filter_)),
                 "probs": node.encode(probs),
                 "beta": weights if isinstance(weights, float) else node.encode(weights),
                 "dt": times if isinstance(times, float) else node.encode(times),
@@ -92,7 +92,7 @@ def test_filters(kind: str, dtype: str) -> None:
 
 def test_modes_are_exported_where_the_filter_uses_them() -> None:
     prepared = {
-        name: json.loads(to_json(cf.Pipeline(cf.StickyFilter(3, **options)))).get("prepared")
+        name: json.loads(file_of(cf.Pipeline(cf.StickyFilter(3, **options)))).get("prepared")
         for name, options in STICKY.items()
     }
     assert prepared["stay"] is None
@@ -135,7 +135,7 @@ def test_adaptive(dtype: str) -> None:
         rng = np.random.default_rng(seed)
         dt = rng.choice([1.0, 5.0, 300.0], ROWS, p=[0.1, 0.89, 0.01])
         probs = cf.DirichletFilter(3).run(observed, 0.2, dt).astype(dtype)
-        config = to_json(cf.Pipeline(cf.DirichletFilter(3), policy=policy))
+        config = file_of(cf.Pipeline(cf.DirichletFilter(3), policy=policy))
         sources, since = [], np.inf
         for estimate, output, step in zip(probs, observed.astype(dtype), dt.tolist(), strict=True):
             since += step
@@ -173,7 +173,7 @@ def test_tracker(dtype: str) -> None:
             for stream, time, source, row in rows
         ]
         sent = [[*rest, [None if np.isnan(p) else p for p in row.tolist()]] for *rest, row in rows]
-        case = {"kind": "tracker", "config": to_json(config), "rows": sent, "maxStreams": 5}
+        case = {"kind": "tracker", "config": file_of(config), "rows": sent, "maxStreams": 5}
         (result,) = node.run([case])
         assert result["streams"] == tracker.streams
         assert result["labels"] == [tracker.label(name) for name in tracker.streams]

@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 import classfilter as cf
-from classfilter.embedded import to_json
 from differences import part
 from entry_points import PIPE, same
 from expected_rows import Result, Taken, as_numbers, expected
 from hostile_rows import CASES, Case, Expire, Row
 from node_cases import ROOT
+from saved_files import file_of
 
 OPTIONS = {"expire_after": "expireAfter", "max_streams": "maxStreams", "max_jump": "maxJump"}
 APPLIES = [part(case, "JavaScript") for case in CASES]
@@ -40,7 +40,7 @@ def results() -> dict[str, Any]:
     """What Node makes of all cases, in one process."""
     sent = []
     for case in APPLIES:
-        config = to_json(cf.Pipeline(case.fresh(), **PIPE))
+        config = file_of(cf.Pipeline(case.fresh(), **PIPE))
         options = {OPTIONS[name]: value for name, value in case.limits.items()}
         steps = [as_json(step) for step in case.steps]
         sent.append({"config": config, "options": options, "steps": steps})

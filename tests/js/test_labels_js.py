@@ -9,10 +9,10 @@ import pytest
 
 import classfilter as cf
 import node_cases as node
-from classfilter.embedded import to_json
 from classfilter.inputs import Heads
 from classfilter.policy import Periodic
 from node_cases import sent
+from saved_files import file_of
 
 LABELS = ["robin", "__proto__", "a b"]
 ROWS = 300
@@ -87,7 +87,7 @@ def test_a_filter_has_the_bits_of_the_filter_of_each_head() -> None:
                     x if isinstance(x, float) else node.encode(x.astype(dtype).astype(float))
                     for x in (beta, dt)
                 ]
-                case = {"config": to_json(cf.Pipeline(f)), "scores": node.encode(scores)}
+                case = {"config": file_of(cf.Pipeline(f)), "scores": node.encode(scores)}
                 cases.append({"kind": "labels", **case, "beta": ways[0], "dt": ways[1]})
                 stack, out = heads.stacked(scores.astype(dtype)), []
                 for h, name in enumerate(heads.names):
@@ -118,7 +118,7 @@ def test_a_tracker_has_weights_and_channels_of_labels(dtype: str) -> None:
             [f"s{rng.integers(5)}", float(t), str(rng.choice(["mic", "eye"])), row]
             for t, row in zip(times, scores, strict=True)
         ]
-        config = to_json(pipe)
+        config = file_of(pipe)
         (result,) = node.run([{"kind": "tracker", "config": config, "rows": rows, "maxStreams": 4}])
         tracker = cf.Tracker(pipe, max_streams=4)
         for row, (source, text) in zip(rows, result["results"], strict=True):
@@ -211,7 +211,7 @@ def test_settings_that_do_not_fit_are_refused() -> None:
             {**base, "labels": {"a": two}},
             'labels has sections for ["a"], but classes is ["a", "b"]',
         ),
-        ({**base, "labels": {"a": two, "b": {**two, "policy": {}}}}, "labels.b may have filter"),
+        ({**base, "labels": {"a": two, "b": {**two, "policy": {}}}}, "unknown key labels.b.policy"),
         ({**base, "labels": {"a": two, "b": {"filter": "x"}}}, 'labels.b: filter is "x"'),
         (
             {**base, "labels": {"a": {**two, "beta": {"mic": 1}}, "b": two}},

@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 import classfilter as cf
 import label_event_cases
 import node_cases as node
-from classfilter.embedded import to_json
 from classfilter.events import CurrentEvent
 from firmware_configs import head_configs
 from label_event_cases import LABELS
 from live_event_cases import BETA, CLASSES, Row, random_live
 from node_cases import camel, sent
+from saved_files import file_of
 
 STREAMS = {"ann": "ann", 7: 7, ("bob", 1): "bob/1"}
 seeds = st.integers(0, 2**32 - 1)
@@ -38,7 +38,7 @@ def as_objects(found: Any) -> Any:
 
 def compare(pipe: cf.Pipeline, limits: dict[str, Any], steps: list[Any]) -> list[Any]:
     """Make the calls in both; return all events. A call that is refused changes nothing."""
-    case = {"kind": "calls", "config": to_json(pipe), "options": camel(limits)}
+    case = {"kind": "calls", "config": file_of(pipe), "options": camel(limits)}
     (ran,) = node.run([{**case, "steps": [[sent(x) for x in step] for step in steps]}])
     tracker = cf.Tracker(pipe, events=True, **limits)
     events: list[Any] = []
@@ -159,7 +159,7 @@ def test_an_event_of_many_pieces_is_an_event() -> None:
 
 def test_it_says_how_to_give_a_rule() -> None:
     without = cf.Pipeline(cf.DirichletFilter(CLASSES))
-    case = {"kind": "calls", "config": to_json(without), "options": {}, "steps": []}
+    case = {"kind": "calls", "config": file_of(without), "options": {}, "steps": []}
     remedy = 'give one: events: new EventRule({ changeCost: "30s" })'
     with pytest.raises(
         AssertionError, match="events is true, but the pipeline has no rule; "
@@ -181,7 +181,7 @@ def test_what_is_no_rule_is_rejected(events: Any) -> None:
 def test_a_rule_of_its_own() -> None:
     """In place of the pipeline's; and one that does not fit is refused."""
     steps = [["update", "ann", float(t), None, "sit"] for t in range(4)]
-    case: dict[str, Any] = {"kind": "calls", "config": to_json(pipe_with()), "options": {}}
+    case: dict[str, Any] = {"kind": "calls", "config": file_of(pipe_with()), "options": {}}
     case["steps"] = [*steps, ["drop", ["ann", "ann"]], ["popEvents"]]
     (result,) = node.run([{**case, "rule": {"changeCost": 2, "pad": [1, 1], "ignore": "walk"}}])
     (event,) = result["results"][-1]["found"]
@@ -191,6 +191,6 @@ def test_a_rule_of_its_own() -> None:
 
 
 def test_a_time_that_no_rule_takes() -> None:
-    case = {"kind": "calls", "config": to_json(pipe_with()), "options": {}}
+    case = {"kind": "calls", "config": file_of(pipe_with()), "options": {}}
     (result,) = node.run([{**case, "steps": [["update", "ann", 1e301, None, "sit"]]}])
     assert result["results"][0]["message"].startswith("time is 1e+301; it must be finite")

@@ -9,8 +9,8 @@ import pytest
 
 import classfilter as cf
 import node_cases as node
-from classfilter.embedded import to_json
 from classfilter.inputs import DEFAULT_RELIABILITY
+from saved_files import file_of
 
 CLASSES = ["walk", "sit", "7"]
 RELIABILITY = 0.7
@@ -52,7 +52,7 @@ def test_a_filter_takes_names_and_classes(dtype: str) -> None:
 
 
 def tracked(pipe: cf.Pipeline, rows: list[Any], **options: Any) -> dict[str, Any]:
-    case = {"kind": "tracked", "config": to_json(pipe), "options": options, "rows": rows}
+    case = {"kind": "tracked", "config": file_of(pipe), "options": options, "rows": rows}
     (result,) = node.run([case])
     return result
 

@@ -11,10 +11,10 @@ import pytest
 
 import classfilter as cf
 import node_cases as node
-from classfilter.embedded import to_json
 from classfilter.inputs import Heads
 from classfilter.policy import Adaptive, Periodic
 from node_cases import camel, sent
+from saved_files import file_of
 
 PYTHON: dict[str, Any] = {
     "DirichletFilter": cf.DirichletFilter,
@@ -248,6 +248,9 @@ def test_states_policies_channels_and_trackers() -> None:
 
 SETTINGS_FILES: list[tuple[Any, str]] = [
     ("classes = []", "config is not JSON"),
+    ("", "config is not JSON"),
+    ('{"classes": ["a"], "filter": "sticky", "classes": []}', "key classes is there twice"),
+    ('{"a": [{"b:": 1}], "beta": {"a": 1, "\\u0061": 0}}', "key a is there twice"),
     ([], "config is []"),
     ({"classes": ["a", "b"], "filter": "sticky", "other": 1}, "unknown key other"),
     ({"classes": ["a", "b"], "filter": "ema"}, 'filter is "ema"'),
@@ -266,8 +269,8 @@ def test_settings_that_are_none(config: Any, words: str) -> None:
 def test_transitions_need_what_python_prepares() -> None:
     pipe = cf.Pipeline(cf.StickyFilter(2, transitions=[[0.9, 0.1], [0.2, 0.8]]))
     case = {"kind": "error", "name": "load"}
-    bare, whole = node.run([{**case, "args": [c]} for c in (pipe.settings, to_json(pipe))])
-    assert "classfilter export --json" in bare["message"]
+    bare, whole = node.run([{**case, "args": [c]} for c in (pipe.settings, file_of(pipe))])
+    assert "Pipeline.save" in bare["message"]
     assert whole["message"] is None
 
 

@@ -65,8 +65,8 @@ def played(folder: Path) -> dict[str, Any]:
     return use(folder / "report.html", [*STEPS, ["open", "#settings"], *download])
 
 
-def filtered(toml: str, rec: cf.Rows) -> Any:
-    return loaded(toml).run(rec)
+def filtered(text: str, rec: cf.Rows) -> Any:
+    return loaded(text).run(rec)
 
 
 def test_nothing_goes_wrong_and_nothing_leaves(played: dict[str, Any]) -> None:
@@ -159,8 +159,8 @@ def test_untouched_settings_are_those_of_the_file(tmp_path: Path) -> None:
     pipe = with_everything()
     write_page(streams(), pipe, tmp_path / "report.html")
     use(tmp_path / "report.html", [["open", "#settings"], ["download", "#save", "page.json"]])
-    assert cf.load(tmp_path / "page.json").settings_and_expected == pipe.settings_and_expected
-    assert {"policy", "events", "smoother", "expected"} <= set(pipe.settings_and_expected)
+    assert cf.load(tmp_path / "page.json").content == pipe.content
+    assert {"policy", "events", "smoother", "expected"} <= set(pipe.content)
     case = {"kind": "error", "name": "load", "args": [(tmp_path / "page.json").read_text()]}
     assert node.run([case]) == [{"message": None}]  # JavaScript loads it, too
 

@@ -10,8 +10,8 @@ import pytest
 
 import classfilter as cf
 import node_cases as node
-from classfilter.embedded import to_json
 from classfilter.inputs import duration
+from saved_files import file_of
 
 ROWS = [[0.75, 0.25], [0.25, 0.75], [0.75, 0.25]] * 10
 STEP = 5.0
@@ -20,7 +20,7 @@ PIPE = cf.Pipeline(cf.DirichletFilter(["walk", "sit"], half_life=60.0))
 
 def tracked(times: list[Any], **options: Any) -> dict[str, Any]:
     rows = [["ann", time, None, row] for time, row in zip(times, ROWS, strict=False)]
-    case = {"kind": "tracked", "config": to_json(PIPE), "options": options, "rows": rows}
+    case = {"kind": "tracked", "config": file_of(PIPE), "options": options, "rows": rows}
     (result,) = node.run([case])
     return result
 
@@ -130,13 +130,13 @@ def test_durations_in_settings() -> None:
     pipe = {"classes": ["walk", "sit"], "filter": "dirichlet", "options": {"half_life": "1min"}}
     rows = [["ann", time, None, row] for time, row in zip(clock(0.0), ROWS, strict=True)]
     case = {"kind": "tracked", "options": {}, "rows": rows}
-    text, number = node.run([{**case, "config": c} for c in (pipe, to_json(PIPE))])
+    text, number = node.run([{**case, "config": c} for c in (pipe, file_of(PIPE))])
     assert text == number
 
 
 def test_durations_of_a_tracker_and_a_policy() -> None:
     rows = [["ann", t, None, ROWS[0]] for t in (0.0, 3601.0, 7201.0, 7261.5, 7261.75)]
-    case = {"kind": "tracked", "config": to_json(PIPE), "rows": rows}
+    case = {"kind": "tracked", "config": file_of(PIPE), "rows": rows}
     cases = [{**case, "options": {"expireAfter": "1h", "maxJump": "1d", "unit": "s"}}]
     cases.append({**case, "options": {"maxJump": "1h", "unit": "s"}})
     first, second = node.run(cases)

@@ -37,7 +37,7 @@ from live_loop import (
     step_bits,
     weak,
 )
-from saved_files import replace_parts
+from saved_files import sql
 from streams import at_most
 
 MakeFilter = Callable[[], cf.Filter]
@@ -150,24 +150,25 @@ def test_a_file_of_other_settings_is_rejected(
 
 
 @pytest.mark.parametrize(
-    "changes",
+    "statement",
     [
-        {"meta": '{"policy": [0, 0, 0, 0, 0, 0], "last": 3}'},
-        {"meta": '{"policy": [0, 0], "last": {}}'},
-        {"meta": '{"last": {}}'},
-        {"meta": '{"policy": [0, 0, 0, 0, 0, 0], "last": {"other": 1.0}}'},
-        {"states": np.ones((1, 3))},
-        {"states": np.ones((2, 4))},
-        {"digest": "0" * 16},
+        "UPDATE meta SET value = '3' WHERE name = 'last'",
+        "UPDATE meta SET value = '[0, 0]' WHERE name = 'policy'",
+        "DELETE FROM meta WHERE name = 'policy'",
+        "UPDATE meta SET value = '{\"other\": 1.0}' WHERE name = 'last'",
+        "UPDATE streams SET state = x''",
+        "INSERT INTO streams SELECT 2, 'other', time, state FROM streams",
+        "DELETE FROM streams",
+        "UPDATE meta SET value = '\"0000\"' WHERE name = 'digest'",
     ],
 )
-def test_a_crafted_file_is_rejected_in_one_line(changes: dict[str, Any], tmp_path: Path) -> None:
+def test_a_crafted_file_is_rejected_in_one_line(statement: str, tmp_path: Path) -> None:
     path = tmp_path / "state"
     cascade = make_cascade(policy=SLOW)
     run_steps(cascade, signal(9))
     before = snapshot(cascade)
     cascade.save(path)
-    replace_parts(path, **changes)
+    sql(path, statement)
     with pytest.raises(ValueError, match=r"^.*state is damaged: .*$"):
         cascade.load(path)
     assert snapshot(cascade) == before

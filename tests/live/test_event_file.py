@@ -8,11 +8,9 @@ from typing import Any
 
 import pytest
 
-from classfilter.support.atomic import try_lock
 from conftest import Run
 
 RULE = ("--half-life=1", "--change-cost=1")
-DAYS = 86400.0
 
 
 def lines(*rows: tuple[Any, float], stream: str | None = None) -> bytes:
@@ -20,18 +18,6 @@ def lines(*rows: tuple[Any, float], stream: str | None = None) -> bytes:
     named = {} if stream is None else {"stream": stream}
     made = [{"time": t, **named, "p_a": p, "p_b": 1 - p} for t, p in rows]
     return b"".join(json.dumps(row).encode() + b"\n" for row in made)
-
-
-def test_one_process_at_a_time_appends(run: Run) -> None:
-    found = Path("found")
-    with found.open("wb") as other:
-        assert try_lock(other.fileno())
-        for options in ((), ("--state=state",)):
-            code, out, err = run("stream", "--events=found", *options, *RULE, stdin=lines((0, 0.9)))
-            assert (code, out) == (1, "")
-            assert "found is in use by another process; end that, or give another file" in err
-    assert not Path("state").exists()
-    assert run("stream", "--events=found", *RULE, stdin=lines((0, 0.9)))[0] == 0
 
 
 @pytest.mark.parametrize("events", ["state", "link", "./state"])
@@ -49,18 +35,6 @@ def test_states_and_events_need_two_files(run: Run, events: str) -> None:
 def test_what_is_no_file_is_refused_at_once(run: Run, events: str) -> None:
     code, out, _ = run("stream", f"--events={events}", *RULE, stdin=lines((0, 0.9)))
     assert (code, out) == (1, "")
-
-
-def test_wrong_clocks_that_come_again_confirm_nothing(run: Run) -> None:
-    """Between them were rows that the state has: they are skipped, but were there."""
-    far = 400 * DAYS
-    first = lines((0, 0.8), (5, 0.8), (far, 0.8), (10, 0.8), (far + 7, 0.8), (15, 0.8))
-    more = lines((20, 0.8), (25, 0.8))
-    wanted = run("stream", "--half-life=60", stdin=first + more)[1].splitlines()
-    code, out, _ = run("stream", "--half-life=60", "--state=state", stdin=first)
-    assert (code, out.splitlines()) == (3, wanted[:4])
-    code, out, _ = run("stream", "--half-life=60", "--state=state", stdin=first + more)
-    assert (code, out.splitlines()) == (3, wanted[4:])
 
 
 def events_of(run: Run, *given: bytes) -> list[dict[str, Any]]:

@@ -7,6 +7,7 @@ import json
 import random
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any
@@ -15,9 +16,11 @@ import numpy as np
 import pytest
 
 import classfilter as cf
-from classfilter.live import event_lines, serve
+from classfilter.engine import store
+from classfilter.live import serve
 from conftest import Run
 from ndjson_lines import as_line, many_rows
+from saved_files import sql
 
 FILTER = ["--half-life=2", "--beta=weak=0.25", "--beta=strong=1", "--beta=default=0.5"]
 RULES = {
@@ -144,56 +147,85 @@ def test_with_a_state_the_last_events_wait(run: Run) -> None:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_stopped_and_resumed_with_any_replay(run: Run, seed: int) -> None:
+def test_stopped_and_resumed(run: Run, seed: int) -> None:
     more = ["--lag=4"] if seed == 2 else []
     wanted, rng = whole(run, *more), random.Random(seed)
-    cuts = sorted(rng.sample(range(len(ROWS)), 4))
-    for stop in [*cuts, len(ROWS)]:
-        code, _, err = stream(run, ROWS[:stop], "--events=found", "--state=state", *PLAIN, *more)
+    cuts = [0, *sorted(rng.sample(range(len(ROWS)), 4)), len(ROWS)]
+    for a, b in pairwise(cuts):
+        code, _, err = stream(run, ROWS[a:b], "--events=found", "--state=state", *PLAIN, *more)
         assert code == 0, err
-        assert "another event" not in err
     assert Path("found").read_bytes() == wanted
 
 
-@pytest.mark.parametrize("step", [pytest.param(1, marks=pytest.mark.slow), 19])
-def test_killed_at_every_byte_of_a_line(run: Run, step: int) -> None:
-    """The file is ahead of the state, and its last line is a part."""
-    wanted = whole(run)
+def test_finish_ends_all_streams(run: Run) -> None:
+    """As the end of the input does without a state, whether lines come before it or not."""
+    whole(run)
+    for parts in ([ROWS], [ROWS[:100], ROWS[100:], []]):
+        for path in (Path("found"), Path("state")):
+            path.unlink(missing_ok=True)
+        for part in parts[:-1]:
+            stream(run, part, "--events=found", "--state=state", *PLAIN)
+        stream(run, parts[-1], "--events=found", "--state=state", "--finish", *PLAIN)
+        found = by_stream(parsed(Path("found").read_text()))
+        assert found == by_stream(offline(run, ROWS, *PLAIN))
+        assert "0 streams" in run("stream", "--show=state")[1]
+
+
+def test_show_prints_what_a_file_has(run: Run) -> None:
+    dates = [row | {"time": f"2024-05-01T08:00:{i:02}Z"} for i, row in enumerate(ROWS[:9])]
+    stream(run, dates, "--state=state", "--line-number=n", *FILTER)
+    code, out, err = run("stream", "--show=state")
+    assert (code, err) == (0, "")
+    settings, lines, count, *streams = out.splitlines()
+    assert json.loads(settings)["beta"] == {"weak": 0.25, "strong": 1.0, "default": 0.5}
+    assert lines == f"9 lines taken, up to number {dates[-1]['n']}"
+    assert count == "2 streams"
+    newest = {row["stream"]: row["time"].replace("Z", "+00:00") for row in dates}
+    assert dict(line.split() for line in streams) == newest
+
+
+def committed(run: Run) -> int:
+    """Leave a state as a process does that is killed before it prints what the state has."""
     stream(run, ROWS[:150], "--events=found", "--state=state", *PLAIN)
-    state, has = Path("state").read_bytes(), Path("found").read_bytes()
-    assert wanted.startswith(has)
-    ends = [i + 1 for i, byte in enumerate(wanted) if byte == ord("\n") and i >= len(has)]
-    assert len(ends) > 5
-    for size in [len(has), *range(ends[1], ends[2] + 1, step), ends[-2], len(wanted)]:
-        Path("state").write_bytes(state)
-        Path("found").write_bytes(wanted[:size])
-        code, _, err = stream(run, ROWS[150:], "--events=found", "--state=state", *PLAIN)
-        assert code == 0, err
-        assert "another event" not in err
-        assert Path("found").read_bytes() == wanted
+    there = Path("found").read_bytes().splitlines(keepends=True)
+    rows = [json.loads(line) for line in there[-2:]]
+    for row in rows:
+        sql(Path("state"), "INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, 0)", *(
+            row[key] for key in ("event", "stream", "class", "start", "end", "probability")
+        ))  # fmt: skip
+    return len(there)
 
 
-def test_killed_before_the_first_state(run: Run) -> None:
-    wanted = whole(run)
-    for size in (0, 5, len(wanted) // 2, len(wanted)):
-        Path("found").write_bytes(wanted[:size])
-        Path("state").unlink(missing_ok=True)
-        stream(run, ROWS, "--events=found", "--state=state", *PLAIN)
-        assert Path("found").read_bytes() == wanted
+@pytest.mark.parametrize("cut", [0, 1, 5, 11, 12, 40])
+def test_killed_before_and_while_it_prints(run: Run, cut: int) -> None:
+    """Events that the state has come again, with their numbers; a part of a line is removed."""
+    wanted = whole(run).splitlines()
+    count = committed(run)
+    content = Path("found").read_bytes()
+    if cut:
+        last = content.splitlines(keepends=True)[-1]
+        Path("found").write_bytes(content[: len(content) - len(last)] + last[:cut])
+    code, _, err = stream(run, ROWS[150:], "--events=found", "--state=state", *PLAIN)
+    assert code == 0, err
+    found = Path("found").read_bytes().splitlines()
+    again = found[count - 1 if cut else count :][:2]
+    assert again == wanted[count - 2 : count]
+    assert list(dict.fromkeys(found)) == wanted
 
 
-def test_a_long_file_is_read_from_its_end(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(event_lines, "BLOCK", 10)
-    test_killed_at_every_byte_of_a_line(run, 41)
+def test_no_event_is_printed_before_the_state_has_it(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A process that cannot save prints nothing."""
 
+    def full(*given: Any) -> Any:
+        raise OSError(28, "No space left on device", "state")
 
-def test_a_file_that_was_rotated_away_goes_on(run: Run) -> None:
-    wanted = whole(run)
-    stream(run, ROWS[:150], "--events=found", "--state=state", *PLAIN)
-    first = Path("found").rename("found.1").read_bytes()
-    for _ in range(2):  # the second time it has them
-        stream(run, ROWS, "--events=found", "--state=state", *PLAIN)
-        assert first + Path("found").read_bytes() == wanted
+    monkeypatch.setattr(store.File, "write", full)
+    code, _, err = stream(run, ROWS, "--events=found", "--state=state", *PLAIN)
+    assert code == 1
+    assert "No space left on device" in err
+    assert Path("found").read_bytes() == b""
 
 
 def refused(run: Run, rows: Any, *options: str, code: int = 1) -> str:
@@ -206,60 +238,21 @@ def refused(run: Run, rows: Any, *options: str, code: int = 1) -> str:
     return err
 
 
-def test_a_file_with_events_needs_a_state(run: Run) -> None:
+@pytest.mark.parametrize("more", [[], ["--state=state"]])
+def test_numbers_begin_in_an_empty_file(run: Run, more: list[str]) -> None:
+    """A reader that knows them would drop the new events."""
     Path("found").write_text('{"event": 1}\n')
-    err = refused(run, ROWS, "--events=found", *PLAIN)
+    err = refused(run, ROWS, "--events=found", *more, *PLAIN)
     assert "found has events already; give --state of the run that wrote them, or another" in err
 
 
-@pytest.mark.parametrize(
-    "text", ["notes", "notes\n", '{"event": 1}\nnotes', '{"event": "1"}\n', "[1]\n", "{}\n", "\n"]
-)
-@pytest.mark.parametrize("resumed", [False, True])
-def test_a_file_of_something_else_stays_as_it_is(run: Run, text: str, resumed: bool) -> None:
-    if resumed:
-        stream(run, ROWS[:20], "--state=state", "--events=other", *PLAIN)
+@pytest.mark.parametrize("text", ["notes", '{"event": 1}\nnotes', "[1]"])
+def test_a_file_of_something_else_stays_as_it_is(run: Run, text: str) -> None:
+    stream(run, ROWS[:9], "--state=state", *PLAIN, "--events")
     Path("found").write_text(text)
-    err = refused(run, ROWS, "--events=found", "--state=state", *PLAIN)
-    assert "found has a line that is no event; give another file for --events" in err
-
-
-def test_a_file_of_another_run(run: Run) -> None:
-    wanted = whole(run)
-    stream(run, ROWS[:150], "--events=found", "--state=state", *PLAIN)
-    lines = wanted.splitlines(keepends=True)
-    count = len(Path("found").read_bytes().splitlines())
-    Path("found").write_bytes(b"".join(lines[count + 1 :]))
-    err = refused(run, ROWS, "--events=found", "--state=state", *PLAIN)
-    assert f"found has the events {count + 2} to {len(lines)} that the state does not have" in err
-    Path("found").write_bytes(b"".join(lines[: count - 1]))
-    err = refused(run, ROWS, "--events=found", "--state=state", *PLAIN)
-    assert f"events up to {count - 1}, but the state has those up to {count}" in err
-
-
-def test_a_file_of_another_run_and_no_state(run: Run) -> None:
-    """Its first event tells, or a later one."""
-    lines = whole(run).splitlines(keepends=True)
-    other = as_line(json.loads(lines[2]) | {"end": 999.0})
-    Path("found").write_bytes(b"".join([*lines[:2], other, *lines[3:]]))
-    before = Path("found").read_bytes()
-    code, _, err = stream(run, ROWS, "--events=found", "--state=state", *PLAIN)
-    assert code == 1
-    assert "found has another event 3 than these lines give; give the state of the run" in err
-    assert Path("found").read_bytes() == before
-
-
-def test_other_lines_than_before_the_restart_are_said(run: Run) -> None:
-    lines = whole(run).splitlines(keepends=True)
-    stream(run, ROWS[:150], "--events=found", "--state=state", *PLAIN)
-    count = len(Path("found").read_bytes().splitlines())
-    other = as_line(json.loads(lines[count]) | {"end": 999.0})
-    with Path("found").open("ab") as file:
-        file.write(other)
-    code, _, err = stream(run, ROWS, "--events=found", "--state=state", *PLAIN)
-    assert code == 0
-    assert f"found has another event {count + 1} than these lines give; it stays as it is" in err
-    assert Path("found").read_bytes() == b"".join([*lines[:count], other, *lines[count + 1 :]])
+    code, _, err = stream(run, ROWS[9:], "--events=found", "--state=state", *PLAIN)
+    assert (code, Path("found").read_text()) == (1, text)
+    assert "found ends with a line that is no event; give another file for --events" in err
 
 
 def test_another_rule_is_refused(run: Run) -> None:
@@ -285,14 +278,14 @@ def test_the_smoother_of_a_file_decides(run: Run) -> None:
     """By its own settings and rule; an option of the command changes what it names."""
     f = cf.StickyFilter(["walk", "sit", "sleep"], half_life=2.0)
     slow = cf.Pipeline(cf.StickyFilter(f.classes, half_life=9.0), rule=cf.EventRule(3.0, shift=0.5))
-    cf.Pipeline(f, rule=cf.EventRule(1.0), smoother=slow).save("both.toml")
-    options = ["--config=both.toml", "--lag=3"]
+    cf.Pipeline(f, rule=cf.EventRule(1.0), smoother=slow).save("both.json")
+    options = ["--config=both.json", "--lag=3"]
     for more in ([], ["--change-cost=1"]):
         code, out, err = stream(run, ROWS, "--events", *options, *more)
         assert code == 0, err
         found = by_stream(parsed(out))
         assert found == by_stream(offline(run, ROWS, *options, *more))
-    _, out, _ = stream(run, ROWS, "--events", "--config=both.toml")
+    _, out, _ = stream(run, ROWS, "--events", "--config=both.json")
     assert by_stream(parsed(out)) != found
 
 
@@ -303,8 +296,8 @@ def test_options_of_a_rule_need_events(run: Run) -> None:
 
 @pytest.mark.parametrize("config", [False, True])
 def test_no_rule_is_an_error_of_usage(run: Run, config: bool) -> None:
-    cf.Pipeline(cf.DirichletFilter(["walk", "sit", "sleep"])).save("filter.toml")
-    options = ["--config=filter.toml"] if config else FILTER
+    cf.Pipeline(cf.DirichletFilter(["walk", "sit", "sleep"])).save("filter.json")
+    options = ["--config=filter.json"] if config else FILTER
     err = refused(run, ROWS, "--events=found", *options, code=2)
     assert "there is no rule for events; give --change-cost, such as 30s, or --config" in err
 

@@ -106,7 +106,7 @@ def test_lines_with_results_are_filtered_again() -> None:
     [
         ("percent", [70, 20, -10], "the p_<class> are (70, 20, -10); percentages are not negative"),
         ("percent", [0.7, 0.2, 0.1], "percentages are not negative, and sum to 100"),
-        ("probabilities", [70, 20, 10], "percentages a division by 100"),
+        ("probabilities", [70, 20, 10], "--scores percent"),
         (
             "probabilities",
             [2, -1, 0],

@@ -1,5 +1,6 @@
 """The file of states: when it is written, by whom, and what is not read."""
 
+import io
 import os
 import re
 import shutil
@@ -8,59 +9,56 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import numpy as np
 import pytest
 
-from classfilter import Channel, DirichletFilter, Pipeline, Tracker
+from classfilter import Channel, DirichletFilter, Pipeline
 from classfilter.engine import store
 from classfilter.live import serve, streams
-from classfilter.support import atomic
-from classfilter.support.atomic import atomic_write, try_lock
 from ndjson_lines import (
     VALID,
     as_line,
     child,
+    lines_taken,
     pipe_maker,
     read_line,
-    saved_streams,
+    saved_times,
     serve_here,
     wait_for,
 )
-from saved_files import replace_parts
+from saved_files import meta_of
 
 
 def test_it_saves_while_the_input_is_idle(tmp_path: Path) -> None:
-    state = tmp_path / "state.json"
+    state = tmp_path / "state"
     with child(state=str(state), every=0.05) as process:
         process.stdin.write(as_line(VALID))
         read_line(process.stdout.fileno())
-        wait_for(state.exists)
-        assert [s.time for s in saved_streams(state)] == [0.0]
+        wait_for(lambda: lines_taken(state) == 1)
+        assert saved_times(state) == {None: 0.0}
 
 
 def test_it_goes_on_if_it_cannot_save(tmp_path: Path) -> None:
-    state = tmp_path / "folder" / "state.json"
+    state = tmp_path / "folder" / "state"
     state.parent.mkdir()
     with child(state=str(state), every=0.0) as process:
         process.stdin.write(as_line(VALID))
-        wait_for(state.exists)
+        wait_for(lambda: lines_taken(state) == 1)
         shutil.rmtree(state.parent)
         process.stdin.write(as_line(VALID))
-        assert b"state.json was not saved, going on" in read_line(process.stderr.fileno())
+        assert b"state was not saved, going on" in read_line(process.stderr.fileno())
         state.parent.mkdir()
-        wait_for(state.exists)
-        assert len(saved_streams(state)[0].ties) == 2
+        wait_for(lambda: lines_taken(state) == 2)
 
 
 def test_nothing_is_saved_when_the_reader_is_gone(tmp_path: Path) -> None:
-    state = tmp_path / "state.json"
+    state = tmp_path / "state"
     with child(state=str(state)) as process:
         process.stdin.write(as_line(VALID))
         read_line(process.stdout.fileno())
         process.stdout.close()
         process.stdin.write(as_line(VALID))
         assert process.wait(20) == 3
-    assert not state.exists()
+    assert lines_taken(state) == 0
 
 
 def of(*classes: str, **options: Any) -> dict[str, Any]:
@@ -87,89 +85,41 @@ def of(*classes: str, **options: Any) -> dict[str, Any]:
 def test_a_file_that_does_not_fit_is_rejected(tmp_path: Path, arguments: Any, why: str) -> None:
     state = tmp_path / "state"
     serve_here([as_line(VALID)], state=state)
-    before, row = state.read_bytes(), arguments.pop("line", VALID | {"time": 1})
+    before, row = saved_times(state), arguments.pop("line", VALID | {"time": 1})
     with pytest.raises(ValueError, match=re.escape(why)) as error:
         serve_here([as_line(row)], state=state, **arguments)
     assert str(error.value).startswith(str(state))
-    assert state.read_bytes() == before
+    assert saved_times(state) == before
+    assert lines_taken(state) == 1
 
 
 def test_a_file_that_cannot_be_written_is_an_error_at_the_start(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="make its folder first"):
-        serve(pipe_maker(), state=tmp_path / "none" / "state.json")
+        serve(pipe_maker(), state=tmp_path / "none" / "state")
     with pytest.raises(ValueError, match="every is -1"):
         serve(pipe_maker(), every=-1)
 
 
-def test_long_checkpoints_are_far_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    now = [100.0]
+def test_long_saves_are_far_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    now, write = [100.0], store.File.write
 
-    def slow_write(*_: object) -> None:
+    def slow_write(*given: Any) -> Any:
         now[0] += 0.5
+        return write(*given)
 
-    monkeypatch.setattr(store, "write", slow_write)
+    monkeypatch.setattr(store.File, "write", slow_write)
     monkeypatch.setattr(streams, "time", SimpleNamespace(monotonic=lambda: now[0]))
-    live = streams.LiveStreams(Pipeline(DirichletFilter(2)), ("a", "b"), tmp_path, 0.25)
-    assert live.wait() is None
-    live.update("ann", 0.0, b"", None, [0.5, 0.5])
-    assert live.wait() == 0.25
-    now[0] += 1.0
-    assert live.wait() == 0.0
-    live.save()
-    assert live.wait() is None
-    live.update("ann", 0.0, b"", None, [0.5, 0.5])
-    assert live.wait() == streams.SHARE * 0.5
-
-
-def packed(text: str) -> Any:
-    return np.frombuffer(text.encode(), np.uint8)
-
-
-CRAFTED: list[dict[str, Any]] = [
-    {"kind": 3},
-    {"digest": "0123456789abcdef"},
-    {"settings": "[" * 100_000},
-    {"settings": '{"filter": 3}'},
-    {"settings": '{"classes": ["walk", "sit"], "filter": "mean", "options": {"x": 1}}'},
-    {"meta": "[]"},
-    {"meta": "{"},
-    {"meta": '{"columns": ["walk", "sit"], "line": "x"}'},
-    {"meta": '{"columns": ["walk"]}'},
-    {"meta": '{"columns": [["walk", "sit"]]}'},
-    {"streams": packed("[" * 100_000 + "]" * 100_000)},
-    {"streams": packed('["a", "b"]')},
-    {"streams": packed("7")},
-    {"streams": packed('[{"a": 1}]')},
-    {"streams": '["a"]'},
-    {"times": [[0.0]]},
-    {"times": [np.inf]},
-    {"times": ["0"]},
-    {"seen": [0.0, 0.0]},
-    {"jumps": np.zeros(0)},
-    {"states": [[np.nan, 1.0, 1.0]]},
-    {"states": [[1.0, 1.0]]},
-    {"states": [[1.0, -5.0, 1.0]]},
-    {"states": 7.0},
-    {"states": np.zeros((0, 3))},
-    {"ties": 7},
-    {"ties": np.zeros(2, np.uint32)},
-    {"tie_slots": np.array([5]), "more_ties": np.zeros(1, np.uint32)},
-    {"tie_slots": np.array([-1]), "more_ties": np.zeros(1, np.uint32)},
-    {"tie_slots": np.array([0])},
-    {"ties": np.array(["walk", {}], object)},  # reading it would run code
-]
-
-
-@pytest.mark.parametrize("changes", CRAFTED)
-def test_a_crafted_file_is_rejected_in_one_line(tmp_path: Path, changes: dict[str, Any]) -> None:
-    state = tmp_path / "state"
-    serve_here([as_line(VALID)], state=state)
-    replace_parts(state, **changes)
-    with pytest.raises(ValueError, match=r"is damaged|is no state of streams, but") as error:
-        serve_here([as_line(VALID | {"time": 1})], state=state)
-    assert str(state) in str(error.value)
-    assert len(str(error.value)) < 1000
-    assert "\n" not in str(error.value)
+    with store.File(tmp_path / "state", "lines") as file:
+        live = streams.LiveStreams(Pipeline(DirichletFilter(2)), ("a", "b"), file, 0.25)
+        assert live.wait() is None
+        live.taken += 1
+        assert live.wait() == 0.25
+        now[0] += 1.0
+        assert live.wait() == 0.0
+        live.save()
+        assert live.wait() is None
+        live.taken += 1
+        assert live.wait() == streams.SHARE * 0.5
 
 
 def test_only_the_owner_can_read_it_and_its_mode_stays(tmp_path: Path) -> None:
@@ -179,73 +129,39 @@ def test_only_the_owner_can_read_it_and_its_mode_stays(tmp_path: Path) -> None:
         serve_here([as_line(VALID)], state=state)
         assert stat.S_IMODE(state.stat().st_mode) == 0o600
         state.chmod(0o640)
-        serve_here([as_line(VALID | {"time": 1})], state=state)
+        serve_here([as_line(VALID | {"time": 1})], state=state, errors=io.StringIO())
         assert stat.S_IMODE(state.stat().st_mode) == 0o640
     finally:
         os.umask(before)
 
 
-def test_one_process_at_a_time(tmp_path: Path) -> None:
-    state = tmp_path / "state"
-    with child(state=str(state)) as process:
+@pytest.mark.parametrize("link", [False, True])
+def test_one_process_at_a_time(tmp_path: Path, link: bool) -> None:
+    """It is told at once, and after a kill the next one goes on."""
+    state, other = tmp_path / "state", tmp_path / "link"
+    other.symlink_to("state")
+    with child(state=str(state), every=0.0) as process:
         process.stdin.write(as_line(VALID))
         read_line(process.stdout.fileno())
-        with pytest.raises(ValueError, match="state is in use by another process; end that, or"):
-            serve_here([as_line(VALID)], state=state)
+        wait_for(lambda: lines_taken(state) == 1)
+        with pytest.raises(ValueError, match="is in use by another process; end that, or"):
+            serve_here([as_line(VALID)], state=other if link else state)
         process.kill()
         process.wait()
-        serve_here([as_line(VALID)], state=state)
-    assert [path.name for path in tmp_path.iterdir()] == ["state"]
+        serve_here([as_line(VALID | {"time": 1})], state=other, errors=io.StringIO())
+    assert lines_taken(state) == 2
+    assert {path.name for path in tmp_path.iterdir()} == {"state", "link"}
 
 
-def test_a_lock_that_its_last_user_just_removed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """It keeps nobody out: there must be another one."""
-    removed: list[int] = []
-
-    def lock_late(fd: int) -> bool | None:
-        if not removed:
-            (tmp_path / ".state.lock").unlink()
-        removed.append(fd)
-        return try_lock(fd)
-
-    monkeypatch.setattr(atomic, "try_lock", lock_late)
-    with streams.locked(tmp_path / "state"):
-        assert len(removed) == 2
-        refused = pytest.raises(ValueError, match="in use by another process")
-        with refused, streams.locked(tmp_path / "state"):
-            pass
+def test_nothing_is_left_where_there_is_nothing_to_save(tmp_path: Path) -> None:
+    serve_here([b"no JSON\n"], state=tmp_path / "state", errors=io.StringIO())
+    assert list(tmp_path.iterdir()) == []
 
 
-def test_two_links_to_a_file_have_one_lock(tmp_path: Path) -> None:
-    links = [tmp_path / "a.state", tmp_path / "b.state"]
-    for link in links:
-        link.symlink_to("real.state")
-    refused = pytest.raises(ValueError, match=r"b\.state is in use by another process")
-    with streams.locked(links[0]), refused, streams.locked(links[1]):
-        pass
-    serve_here([as_line(VALID)], state=links[1])
-    assert [stream.time for stream in saved_streams(tmp_path / "real.state")] == [0.0]
-
-
-def test_drafts_of_killed_processes_are_removed(tmp_path: Path) -> None:
-    """But neither one that is being written, nor files of others, nor a pipe."""
-    state = tmp_path / "state[1]"
-    left = tmp_path / ".state[1].0123abcd.tmp"
-    pipe, others = tmp_path / ".state[1].89abcdef.tmp", [".state1.0123abcd.tmp", ".state[1].x.tmp"]
-    for path in (left, *(tmp_path / name for name in others)):
-        path.touch()
-    os.mkfifo(pipe)
-    writer = os.open(pipe, os.O_RDWR)  # or opening it for reading would wait for ever
-    with atomic_write(state) as file:
-        serve_here([as_line(VALID)], state=state)
-        file.write(state.read_bytes())
-    assert not left.exists()
-    os.close(writer)
-    assert all((tmp_path / name).exists() for name in (*others, pipe.name))
-    assert len(saved_streams(state)) == 1
-    Tracker(DirichletFilter(2)).save(tmp_path / "tracker")
-    (tmp_path / ".tracker.0123abcd.tmp").touch()
-    Tracker(DirichletFilter(2)).save(tmp_path / "tracker")
-    assert not (tmp_path / ".tracker.0123abcd.tmp").exists()
+def test_lines_are_counted_whatever_they_are(tmp_path: Path) -> None:
+    state, valid = tmp_path / "state", as_line(VALID)
+    serve_here([b"no JSON\n", valid, b"\n", valid], state=state, errors=io.StringIO())
+    assert lines_taken(state) == 4
+    serve_here([as_line(VALID | {"time": -1}), valid], state=state, errors=io.StringIO())
+    assert lines_taken(state) == 6
+    assert meta_of(state, "line") == -1

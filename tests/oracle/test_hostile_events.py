@@ -15,6 +15,7 @@ import pandas as pd
 import pytest
 
 import classfilter as cf
+from classfilter.engine.store import File
 from classfilter.inputs import Heads
 from classfilter.live import serve
 from classfilter.live.streams import resume
@@ -150,7 +151,11 @@ def lines(state: bool, **options: Any) -> Callable[[Case, Path], Found]:
         keys = ("stream", "class", "start", "end", "probability")
         events = [cf.Event(*(event[key] for key in keys)) for event in found]
         if path.exists():
-            events += finished(resume(lambda names: pipe(case), path, **case.limits).tracker)
+            events += finished(
+                resume(
+                    lambda names: pipe(case), File(path, "lines", write=False), **case.limits
+                ).tracker
+            )
         return events
 
     return run

@@ -49,7 +49,7 @@ def test_with_every_filter(name: str, filter_: str) -> None:
 def test_the_command(case: Case, run: Run, tmp_path: Path) -> None:
     """A restart ends the command, and another one goes on from its file."""
     applies = part(case, "classfilter stream")
-    cf.Pipeline.of(case.fresh(), **PIPE).save("pipeline.toml")
+    cf.Pipeline.of(case.fresh(), **PIPE).save("pipeline.json")
     options = [f"--{name.replace('_', '-')}={value}" for name, value in applies.limits.items()]
     steps: list[Taken | None] = []
     for rows in runs(applies, restarts=True):
@@ -62,7 +62,7 @@ def _results(
     case: Case, sent: list[dict[str, Any]], run: Run, options: list[str]
 ) -> list[Taken | None]:
     lines = "".join(json.dumps(line) + "\n" for line in sent).encode()
-    _, out, _ = run("stream", "--config=pipeline.toml", "--state=state", *options, stdin=lines)
+    _, out, _ = run("stream", "--config=pipeline.json", "--state=state", *options, stdin=lines)
     results = [json.loads(line) for line in out.splitlines()]
     taken = dict(zip([row["n"] for row in results], table_results(case, results), strict=True))
     return [taken.get(line["n"]) for line in sent]

@@ -58,8 +58,8 @@ int main(void) {
 def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The firmware, in a loop over lines."""
     folder = tmp_path_factory.mktemp("firmware")
-    cf.Pipeline.of(FILTERS["dirichlet"], **PIPE).save(folder / "pipeline.toml")
-    export(cf.load(folder / "pipeline.toml"), folder / "c")
+    cf.Pipeline.of(FILTERS["dirichlet"], **PIPE).save(folder / "pipeline.json")
+    export(cf.load(folder / "pipeline.json"), folder / "c")
     (folder / "c" / "main.c").write_text(MAIN)
     sources = ["main.c", "src/classfilter.c", "src/core/status.c"]
     command = ["gcc", "-std=c99", "-O1", "-Wall", "-Werror", "-Isrc", *sources, "-o", "main"]

@@ -17,6 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import classfilter as cf
+from classfilter.engine.store import File
 from classfilter.live import serve
 from classfilter.live.streams import resume
 from entry_points import restarted
@@ -85,7 +86,9 @@ def by_lines(pipe: cf.Pipeline, chunks: Chunks, lag: int | None, folder: Path) -
     keys = ("stream", "class", "start", "end", "probability")
     found: Events = {}
     take(found, (cf.Event(*(line[key] for key in keys)) for line in lines))
-    return ended(resume(lambda names: pipe, state, lag=lag).tracker, found)
+    return ended(
+        resume(lambda names: pipe, File(state, "lines", write=False), lag=lag).tracker, found
+    )
 
 
 def as_line(pipe: cf.Pipeline, number: int, row: Row) -> bytes:

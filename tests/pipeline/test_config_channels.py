@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import tomllib
+import json
 from pathlib import Path
 from typing import Any
 
@@ -28,13 +28,13 @@ def test_channels_are_restored_to_the_bit(
         for name in sources
     }
     pipe = cf.Pipeline.of(f, beta=sources, channel=channel | {"no channel": None})
-    pipe.save(tmp_path / "walk.toml")
-    restored: Any = cf.load(tmp_path / "walk.toml").channel
+    pipe.save(tmp_path / "walk.json")
+    restored: Any = cf.load(tmp_path / "walk.json").channel
     assert list(restored) == list(sources)
     for name, saved in channel.items():
         assert restored[name].matrix.tobytes() == saved.matrix.tobytes()
         assert restored[name].prior.tobytes() == saved.prior.tobytes()
-    sections = tomllib.loads((tmp_path / "walk.toml").read_bytes().decode()).get("channel", {})
+    sections = json.loads((tmp_path / "walk.json").read_bytes()).get("channel", {})
     assert sections == {
         name: {"matrix": saved.matrix.tolist(), "prior": saved.prior.tolist()}
         for name, saved in channel.items()
@@ -42,16 +42,18 @@ def test_channels_are_restored_to_the_bit(
 
 
 def test_a_channel_written_by_hand(tmp_path: Path) -> None:
-    path = tmp_path / "walk.toml"
-    path.write_text(VALID + '[channel."very weak"]\nmatrix = [[9, 1], [2, 2]]\n')
+    path = tmp_path / "walk.json"
+    path.write_text(json.dumps(VALID | {"channel": {"very weak": {"matrix": [[9, 1], [2, 2]]}}}))
     assert cf.load(path).channel == {"very weak": cf.Channel([[0.9, 0.1], [0.5, 0.5]])}
     channel = {"weak": cf.Channel([[3, 1], [1, 1]], [1, 3])}
     cf.Pipeline.of(cf.DirichletFilter(2), channel=channel).save(path)
-    assert path.read_text().splitlines()[-4:] == [
-        "",
-        "[channel.weak]",
-        "matrix = [[0.75, 0.25], [0.5, 0.5]]",
-        "prior = [0.25, 0.75]",
+    assert path.read_text().splitlines()[-6:] == [
+        '  "weak": {',
+        '   "matrix": [[0.75, 0.25], [0.5, 0.5]],',
+        '   "prior": [0.25, 0.75]',
+        "  }",
+        " }",
+        "}",
     ]
 
 
@@ -65,14 +67,14 @@ def test_a_channel_written_by_hand(tmp_path: Path) -> None:
     ],
 )
 def test_policies_are_restored(policy: Any, tmp_path: Path) -> None:
-    path = tmp_path / "walk.toml"
+    path = tmp_path / "walk.json"
     cf.Pipeline(
         cf.StickyFilter(2), beta={policy.weak: 0.1, policy.strong: 1.0}, policy=policy
     ).save(path)
     restored: Any = cf.load(path).policy
     assert type(restored) is type(policy)
     assert restored._options == policy._options
-    section = tomllib.loads(path.read_text())["policy"]
+    section = json.loads(path.read_text())["policy"]
     assert section.pop("kind") == type(policy).__name__.lower()
     assert section == {k: v for k, v in options(policy).items() if v is not None}
     policy.called(policy.strong, [1.0, 0.0], [0.5, 0.5], 1.0)  # the file has no state
@@ -81,6 +83,6 @@ def test_policies_are_restored(policy: Any, tmp_path: Path) -> None:
 
 
 def test_a_policy_written_by_hand(tmp_path: Path) -> None:
-    path = tmp_path / "walk.toml"
-    path.write_text(VALID + '[policy]\nkind = "adaptive"\nbudget = 0.5\n')
+    path = tmp_path / "walk.json"
+    path.write_text(json.dumps(VALID | {"policy": {"kind": "adaptive", "budget": 0.5}}))
     assert cf.load(path).policy._options == Adaptive(0.5)._options  # type: ignore[union-attr]

@@ -93,9 +93,9 @@ def test_a_pipe_keeps_its_rule_in_a_file(tmp_path: Path) -> None:
         max_delay=60,
     )
     pipe = cf.Pipeline(cf.StickyFilter(CLASSES), beta={"weak": 0.5}, rule=rule)
-    pipe.save(tmp_path / "pipeline.toml")
-    assert cf.load(tmp_path / "pipeline.toml").rule == rule
-    assert cf.load(tmp_path / "pipeline.toml").digest == pipe.digest
+    pipe.save(tmp_path / "pipeline.json")
+    assert cf.load(tmp_path / "pipeline.json").rule == rule
+    assert cf.load(tmp_path / "pipeline.json").digest == pipe.digest
     assert (
         replace(pipe, rule=None).digest
         == cf.Pipeline(cf.StickyFilter(CLASSES), beta={"weak": 0.5}).digest
@@ -104,9 +104,9 @@ def test_a_pipe_keeps_its_rule_in_a_file(tmp_path: Path) -> None:
 
 
 def test_a_rule_written_by_hand(tmp_path: Path) -> None:
-    path = tmp_path / "pipeline.toml"
-    head = 'classes = ["a", "b"]\nfilter = "raw"\n[events]\n'
-    path.write_text(head + 'change_cost = "2min"\nignore = ["b"]\n')
+    path = tmp_path / "pipeline.json"
+    events = '{"change_cost": "2min", "ignore": ["b"]}'
+    path.write_text(f'{{"classes": ["a", "b"], "filter": "raw", "events": {events}}}')
     assert cf.load(path).rule == cf.EventRule(120.0, ignore="b")
 
 

@@ -18,11 +18,11 @@ def pipe(**parts: Any) -> cf.Pipeline:
 
 
 def test_a_file_has_it_to_the_bit(tmp_path: Path) -> None:
-    pipe(expected={"weak": WEAK}).save(tmp_path / "walk.toml")
-    loaded = cf.load(tmp_path / "walk.toml")
+    pipe(expected={"weak": WEAK}).save(tmp_path / "walk.json")
+    loaded = cf.load(tmp_path / "walk.json")
     assert loaded.expected == {"weak": WEAK}
     assert loaded.settings == pipe().settings
-    assert "[expected.weak]" in (tmp_path / "walk.toml").read_text()
+    assert '"expected"' in (tmp_path / "walk.json").read_text()
 
 
 def test_states_written_without_it_still_load(tmp_path: Path) -> None:

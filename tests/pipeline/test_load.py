@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import polars as pl
 import pytest
 
 import classfilter as cf
-from classfilter.embedded import to_json
+from saved_files import file_of
 
 CLASSES = ["walk", "sit", "sleep"]
 BETA = {"weak": 0.25, "strong": 1.0}
@@ -25,7 +26,7 @@ def saved(path: Path, f: Any = None, **sections: Any) -> Path:
 
 @pytest.fixture
 def tuned(tmp_path: Path) -> cf.Pipeline:
-    return cf.load(saved(tmp_path / "walk.toml", beta=BETA, channel={"weak": CHANNEL}))
+    return cf.load(saved(tmp_path / "walk.json", beta=BETA, channel={"weak": CHANNEL}))
 
 
 def table(rows: int = 60) -> pl.DataFrame:
@@ -55,15 +56,15 @@ IN_JSON = [
 
 @pytest.mark.parametrize("pipe", IN_JSON)
 def test_json_is_the_same(pipe: cf.Pipeline, tmp_path: Path) -> None:
-    (tmp_path / "settings.json").write_text(to_json(pipe))
+    (tmp_path / "settings.json").write_text(file_of(pipe))
     assert cf.load(tmp_path / "settings.json").settings == pipe.settings
-    (tmp_path / "half.json").write_text(to_json(pipe)[:-3])
+    (tmp_path / "half.json").write_text(file_of(pipe)[:-3])
     with pytest.raises(ValueError, match=r"half\.json: "):
         cf.load(tmp_path / "half.json")
 
 
 def test_a_bare_file_is_a_pipe_too(tmp_path: Path) -> None:
-    pipe = cf.load(saved(tmp_path / "bare.toml"))
+    pipe = cf.load(saved(tmp_path / "bare.json"))
     assert pipe.filter.gamma == cf.DirichletFilter(2, half_life=60.0).gamma
     assert (pipe.beta, pipe.channel, pipe.policy, pipe.reference) == (1.0, {}, None, "")
 
@@ -76,23 +77,23 @@ def test_a_file_with_weights_and_channels(tuned: cf.Pipeline) -> None:
 
 
 def test_a_file_with_a_policy_alone(tmp_path: Path) -> None:
-    path = saved(tmp_path / "walk.toml", policy=cf.policy.Periodic(every=7))
+    path = saved(tmp_path / "walk.json", policy=cf.policy.Periodic(every=7))
     tuned = cf.load(path)
     assert isinstance(tuned.policy, cf.policy.Periodic)
     rec = cf.rows(table()).by_stream()["ann"]
     assert np.array_equal(
         cf.Pipeline.of(tuned).run(rec), cf.Pipeline.of(tuned.filter, beta=1.0).run(rec)
     )
-    tuned.save(tmp_path / "again.toml")
-    again: Any = cf.load(tmp_path / "again.toml").policy
+    tuned.save(tmp_path / "again.json")
+    again: Any = cf.load(tmp_path / "again.json").policy
     assert again._options["every"] == 7
-    tuned.save(tmp_path / "again.toml", cf.policy.Periodic(every=3))
-    again = cf.load(tmp_path / "again.toml").policy
+    replace(tuned, policy=cf.policy.Periodic(every=3)).save(tmp_path / "again.json")
+    again = cf.load(tmp_path / "again.json").policy
     assert again._options["every"] == 3
 
 
 def test_a_channel_without_weights(tmp_path: Path) -> None:
-    tuned = cf.load(saved(tmp_path / "walk.toml", channel={"weak": CHANNEL}))
+    tuned = cf.load(saved(tmp_path / "walk.json", channel={"weak": CHANNEL}))
     rec = cf.rows(table()).by_stream()["ann"]
     assert np.array_equal(
         cf.Pipeline.of(tuned).run(rec),
@@ -105,7 +106,7 @@ def test_a_channel_without_weights(tmp_path: Path) -> None:
 
 def test_rows_of_one_source(tmp_path: Path, tuned: cf.Pipeline) -> None:
     probs = table().select([f"p_{c}" for c in CLASSES]).to_numpy()
-    one = cf.load(saved(tmp_path / "one.toml", beta={"weak": 0.25}, channel={"weak": CHANNEL}))
+    one = cf.load(saved(tmp_path / "one.json", beta={"weak": 0.25}, channel={"weak": CHANNEL}))
     corrected = np.array([CHANNEL.apply(p) for p in probs])
     P = cf.smooth(tuned.filter, corrected, 0.25, 5.0)
     assert np.array_equal(cf.smooth(one, probs, dt=5.0), P)
@@ -116,7 +117,7 @@ def test_rows_of_one_source(tmp_path: Path, tuned: cf.Pipeline) -> None:
 
 
 def test_a_simple_rule_leaves_smoothing_to_another(tmp_path: Path, tuned: cf.Pipeline) -> None:
-    rule = cf.load(saved(tmp_path / "rule.toml", cf.HoldFilter(CLASSES), beta=BETA))
+    rule = cf.load(saved(tmp_path / "rule.json", cf.HoldFilter(CLASSES), beta=BETA))
     rec = cf.rows(table()).by_stream()["ann"]
     with pytest.raises(TypeError, match="filter"):
         cf.Pipeline.of(rule).smooth(rec)

@@ -132,10 +132,10 @@ def test_the_digest_tells_settings_apart() -> None:
 )
 def test_settings_and_files_make_the_same_pipe(changes: dict[str, Any], tmp_path: Path) -> None:
     pipe = make_pipe(**changes)
-    pipe.save(tmp_path / "walk.toml")
+    pipe.save(tmp_path / "walk.json")
     p = np.random.default_rng(0).dirichlet(np.ones(3), 20)
     rec = cf.rows(time=range(20), source="weak", probs=p, classes=CLASSES)
-    for again in (from_settings(pipe.settings), cf.load(tmp_path / "walk.toml")):
+    for again in (from_settings(pipe.settings), cf.load(tmp_path / "walk.json")):
         assert type(again) is cf.Pipeline
         assert (again.digest, again.settings) == (pipe.digest, pipe.settings)
         np.testing.assert_array_equal(again.run(rec), pipe.run(rec))

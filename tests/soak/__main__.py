@@ -4,7 +4,8 @@ For three fifths of the time, a process gets lines at random sizes, with garbage
 between them, and ends by SIGKILL, SIGTERM, a full disk or the end of its input, after a random
 number of lines; some readers of its results are slow. The next one goes on after the last line that
 the state has. In the rest of the time one process runs on, and its memory is read. At the end the
-file of events is compared with `classfilter.events` of all valid rows at once.
+file of events, of which a line with the same number counts once, is compared with
+`classfilter.events` of all valid rows at once.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import json
 import os
 import random
 import resource
+import sqlite3
 import subprocess
 import sys
 import threading
@@ -24,8 +26,6 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
-
-from classfilter.engine import store
 
 from .lines import CLASSES, MAX_JUMP, NUMBERED, PIPE, chunk_lines, last_lines, wanted
 
@@ -71,13 +71,17 @@ class Life:
         self.state, self.events = folder / "state", folder / "events"
         self.ends: Counter[str] = Counter()
         self.furthest = 0
-        PIPE.save(folder / "pipeline.toml")
+        PIPE.save(folder / "pipeline.json")
 
     def position(self) -> int:
         """Return the number of the line that the state lacks first."""
         if not self.state.exists():
             return 0
-        return int(store.read(self.state, "lines", "no state").meta["line"]) + 1
+        with contextlib.closing(sqlite3.connect(self.state)) as db:
+            if not db.execute("SELECT name FROM sqlite_master").fetchall():
+                return 0
+            [[line]] = db.execute("SELECT value FROM meta WHERE name = 'line'")
+        return int(line) + 1
 
     def lines(self) -> Iterator[bytes]:
         """Give the lines after those that the state has, without an end."""
@@ -93,7 +97,7 @@ class Life:
 
     def start(self, room: int | None = None) -> Any:
         """Start a process; with `room`, no file may grow beyond so many bytes."""
-        command = [sys.executable, "-m", "classfilter", "stream", "--config", "pipeline.toml"]
+        command = [sys.executable, "-m", "classfilter", "stream", "--config", "pipeline.json"]
         command += ["--classes", ",".join(CLASSES), "--state", "state", "--events", "events"]
         command += ["--every", "0.05s", "--line-number", "n", "--max-jump", f"{MAX_JUMP:.0f}s"]
 
@@ -142,8 +146,9 @@ class Life:
 
     def live(self, way: str) -> None:
         """Let one process live, until it ends in a way of ENDS."""
-        size = self.events.stat().st_size if self.events.exists() else 0
-        room = size + self.rng.randrange(4000) if way == "full disk" else None
+        files = [*self.folder.glob("events"), *self.folder.glob("state*")]
+        size = max((path.stat().st_size for path in files), default=0)
+        room = size + self.rng.randrange(40_000) if way == "full disk" else None
         process, amount = self.start(room), self.rng.randrange(500, 20_000)
         with process:
             reader = self.read(process, slow=self.rng.random() < 0.2)
@@ -203,12 +208,16 @@ def soak(life: Life, ways: Iterable[str], count: Any) -> Soaked:
     before, after = life.last(*count)
     events = wanted(life.furthest, life.seed)
     found: dict[str, list[Any]] = {name: [] for name in events}
-    numbers = []
+    numbers: dict[int, str] = {}
+    wrong = 0
     for line in life.events.read_text().splitlines():
         e = json.loads(line)
-        numbers.append(e["event"])
+        if e["event"] in numbers:
+            wrong += numbers[e["event"]] != line
+            continue
+        numbers[e["event"]] = line
         found[e["stream"]].append((e["class"], e["start"], e["end"], e["probability"]))
-    lost = twice = wrong = 0
+    lost = twice = 0
     for name, expected in events.items():
         there, due = Counter(found[name]), Counter(expected)
         lost += sum((due - there).values())

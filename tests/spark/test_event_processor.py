@@ -37,17 +37,28 @@ class Query:
     """An event query over a table's rows, in micro-batches."""
 
     def __init__(
-        self, pipe: cf.Pipeline, lag: int | None, like: pl.DataFrame, expire_after: float | None
+        self,
+        pipe: cf.Pipeline,
+        lag: int | None,
+        like: pl.DataFrame,
+        expire_after: float | None,
+        starts: bool = False,
     ) -> None:
         table = format_for(pipe)
         self.form = FrameFormat(table, table.layout(like.columns), pipe, "quarantine")
-        self.lag, self.expire_after, self.like = lag, expire_after, like
+        self.lag, self.expire_after, self.like, self.starts = lag, expire_after, like, starts
         self.store, self.newest = Store(), 0.0
 
     def run(self, df: pl.DataFrame, seed: int = 0, *, dates: bool = False) -> list[dict[str, Any]]:
         """Return what comes out of a micro-batch."""
         processor = EventProcessor(
-            self.form, checked_columns(self.like), NAMES, self.expire_after, self.lag, dates
+            self.form,
+            checked_columns(self.like),
+            NAMES,
+            self.expire_after,
+            self.lag,
+            dates,
+            self.starts,
         )
         watermark = Watermark(int(self.newest * 1000))
         results, ended = run_batch(processor, self.form, self.store, watermark, df, seed)
@@ -58,7 +69,13 @@ class Query:
     def last_events(self) -> list[dict[str, Any]]:
         """Return what comes out once all streams are over."""
         processor = EventProcessor(
-            self.form, checked_columns(self.like), NAMES, self.expire_after, self.lag, False
+            self.form,
+            checked_columns(self.like),
+            NAMES,
+            self.expire_after,
+            self.lag,
+            dates=False,
+            starts=self.starts,
         )
         processor.init(self.store)
         found: list[Any] = []
@@ -101,7 +118,7 @@ def test_any_micro_batches(kind: str, seed: int, span: float | None, sizes: list
     pipe, lag = PIPES[kind]
     pipe = cf.Pipeline.of(pipe, beta=BETA, channel=CHANNEL)
     df = fleet(4, 80, seed).unique(ORDER, keep="first").sort("row")
-    query, out = Query(pipe, lag, df, span), []
+    query, out = Query(pipe, lag, df, span, starts=True), []
     ok, batches = [], cut(df, sizes)
     late: Counter[Any] = Counter()
     for part in batches:
@@ -113,8 +130,15 @@ def test_any_micro_batches(kind: str, seed: int, span: float | None, sizes: list
         ]))  # fmt: skip
         out += came
     assert sum(row["taken"] for row in out) + late.total() == len(df)
-    events = [row for row in out if row["status"] == "ok"] + query.last_events()
-    assert keyed(events) == offline(pl.concat(ok), pipe, lag, span)
+    out += query.last_events()
+    events = keyed(row for row in out if row["status"] == "ok")
+    assert events == offline(pl.concat(ok), pipe, lag, span)
+    starts = keyed(row for row in out if row["status"] == "start")
+    assert starts == Counter((*event[:3], None, None, None) for event in events.elements())
+    told: set[Any] = set()
+    for row in out:
+        told |= {tuple(row[name] for name in NAMES[:3])} if row["status"] == "start" else set()
+        assert row["status"] != "ok" or tuple(row[name] for name in NAMES[:3]) in told
 
 
 @pytest.mark.parametrize("lag", [None, 2])

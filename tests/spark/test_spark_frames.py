@@ -174,9 +174,9 @@ def test_settings_from_a_file(spark: Any, tmp_path: Any) -> None:
     df = fleet(20, 500)
     channel = {name: c for name, c in CHANNEL.items() if c is not None}
 
-    cf.Pipeline.of(FILTERS[0], beta=BETA, channel=channel).save(tmp_path / "fleet.toml")
+    cf.Pipeline.of(FILTERS[0], beta=BETA, channel=channel).save(tmp_path / "fleet.json")
     filtered = cf.spark.filter_frame(
-        spark.createDataFrame(df.to_arrow()), cf.load(tmp_path / "fleet.toml")
+        spark.createDataFrame(df.to_arrow()), cf.load(tmp_path / "fleet.json")
     )
     assert_same_bits(by_row(filtered), expected(df, FILTERS[0]))
 

@@ -83,8 +83,8 @@ def test_rare_labels_have_the_settings_of_all_labels_together() -> None:
 
 
 def test_a_saved_pipe_is_the_same(tmp_path: Path) -> None:
-    tuned().save(tmp_path / "birds.toml")
-    again = cf.load(tmp_path / "birds.toml")
+    tuned().save(tmp_path / "birds.json")
+    again = cf.load(tmp_path / "birds.json")
     assert again.settings == tuned().settings
     assert np.array_equal(again.run(recs()[1]), tuned().run(recs()[1]))
 

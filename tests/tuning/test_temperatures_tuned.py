@@ -170,8 +170,8 @@ def test_temperatures_are_saved(tmp_path: Path) -> None:
     rec, both = days()[0], tempered(tuned(), 1.3, 1.7)
     assert (both.filter.temperature, both.smoothing.filter.temperature) == (1.3, 1.7)
     for pipe in (tuned(), both, tempered(tuned(), 1.3, 1.3), tempered(tuned(), None, 1.0)):
-        pipe.save(tmp_path / "pipeline.toml")
-        again = cf.load(tmp_path / "pipeline.toml")
+        pipe.save(tmp_path / "pipeline.json")
+        again = cf.load(tmp_path / "pipeline.json")
         np.testing.assert_array_equal(again.run(rec), pipe.run(rec))
         np.testing.assert_array_equal(again.smooth(rec), pipe.smooth(rec))
 

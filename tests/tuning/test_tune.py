@@ -86,8 +86,8 @@ def test_a_saved_filter_gives_the_same_bits_everywhere(kind: Any, tmp_path: Path
     tuned = tune(days(range(4), 4.0), kind, "strong", channel=True)
     rec = messy(5, 0.5)
     expected = tuned.run(rec)
-    tuned.save(tmp_path / "tuned.toml")
-    pipe = cf.load(tmp_path / "tuned.toml")
+    tuned.save(tmp_path / "tuned.json")
+    pipe = cf.load(tmp_path / "tuned.json")
     assert pipe.policy is None
     assert pipe.channel == tuned.channel
     assert pipe.channel["weak"] is not None
@@ -156,8 +156,8 @@ def test_repeatable_and_labels_are_not_used() -> None:
 
 def test_a_file_comes_back_ready_to_run(tmp_path: Path) -> None:
     tuned, rec = tuned_short("sticky"), days([5], 2.0)[0]
-    tuned.save(tmp_path / "walk.toml")
-    again = cf.load(tmp_path / "walk.toml")
+    tuned.save(tmp_path / "walk.json")
+    again = cf.load(tmp_path / "walk.json")
     assert again.run(rec).tobytes() == tuned.run(rec).tobytes()
     assert again.smooth(rec).tobytes() == tuned.smooth(rec).tobytes()
     assert (again.beta, again.reference) == (tuned.beta, "strong")

@@ -113,8 +113,8 @@ def test_too_little_data_holds_the_reference(kind: Any, rows: int, tmp_path: Pat
     assert tuned.run(fresh).tobytes() == expected.tobytes()
     nearest = tuned.smooth(fresh).argmax(axis=1)
     assert (nearest == expected.argmax(axis=1)).mean() > 0.8
-    tuned.save(tmp_path / "held.toml")
-    again = cf.load(tmp_path / "held.toml")
+    tuned.save(tmp_path / "held.json")
+    again = cf.load(tmp_path / "held.json")
     assert again.run(fresh).tobytes() == expected.tobytes()
     assert again.smooth(fresh).argmax(axis=1).tolist() == nearest.tolist()
     with pytest.raises(ValueError, match="filter"):

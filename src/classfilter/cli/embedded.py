@@ -9,21 +9,16 @@ import click
 
 from ..inputs import read_table
 from ..pipeline import load
-from ..support.atomic import atomic_write
-from .files import check_out
 from .options import FILE, example, message_of, printable, warnings_as_lines
 
 
 @click.command(
     "export",
     short_help="Write a filter as C files for firmware, or as JSON.",
-    epilog=example("classfilter export walk.toml -o firmware && make -C firmware test"),
+    epilog=example("classfilter export walk.json -o firmware && make -C firmware test"),
 )
 @click.argument("config", metavar="CONFIG", type=FILE)
-@click.option(
-    "-o", "--out", type=FILE, required=True, help="The folder to write to; with --json, the file."
-)
-@click.option("--json", "as_json", is_flag=True, help="Write one JSON file for JavaScript instead.")
+@click.option("-o", "--out", type=FILE, required=True, help="The folder to write to.")
 @click.option(
     "--tick",
     default="1ms",
@@ -33,21 +28,15 @@ from .options import FILE, example, message_of, printable, warnings_as_lines
 @click.option(
     "--step", help="The shortest time between two rows: saves memory of a short minimum duration."
 )
-def export_command(config: Path, out: Path, as_json: bool, tick: str, step: str | None) -> None:
-    """Write a filter as a folder of C files: CONFIG is a TOML file, as tune writes it.
+def export_command(config: Path, out: Path, tick: str, step: str | None) -> None:
+    """Write a filter as a folder of C files: CONFIG is a file that tune writes.
 
     The folder compiles anywhere, in single precision: no malloc, no libm, no stdio. Its self-test
     checks that a compiler and a processor give the same bits as Python.
     """
-    from ..embedded import export, to_json
+    from ..embedded import export
 
     try:
-        if as_json:
-            check_out(out, config)
-            text = to_json(load(config))
-            with atomic_write(out) as file:
-                file.write(f"{text}\n".encode())
-            return
         with warnings_as_lines(config):
             written = export(load(config), out, config.name, tick=tick, step=step)
     except ValueError as error:
@@ -58,7 +47,7 @@ def export_command(config: Path, out: Path, as_json: bool, tick: str, step: str 
 @click.command(
     "verify",
     short_help="Compare a device's log with Python, to the bit.",
-    epilog=example("classfilter verify device.csv --config walk.toml"),
+    epilog=example("classfilter verify device.csv --config walk.json"),
 )
 @click.argument("table", metavar="LOG", type=FILE)
 @click.option("--config", type=FILE, required=True, help="The settings that were exported.")

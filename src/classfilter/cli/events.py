@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from ..errors import ArgumentError
-from ..events import EVIDENCE, EventRule
+from ..events import EVIDENCE, FORMATS, OPTIONS, EventRule, Option
 from ..inputs import (
     TableFormat,
     as_frame,
@@ -50,7 +50,7 @@ def rule_for(pipe: Pipeline | None, options: dict[str, Any]) -> EventRule:
     if before is None and not options:
         raise click.UsageError(
             "there is no rule for events; give --change-cost, such as 30s, or --config with a "
-            "section [events], which tune --event-duration writes"
+            "rule under events, which tune --event-duration writes"
         )
     return EventRule(**options) if before is None else replace(before, **options)
 
@@ -84,8 +84,7 @@ def rule_options(command: Command) -> Command:
 
     @wraps(command)
     def with_rule(*settings: Any, **arguments: Any) -> None:
-        names = EventRule.__dataclass_fields__
-        given = {name: arguments.pop(name) for name in names if name in arguments}
+        given = {name: arguments.pop(name) for name in OPTIONS}
         if given["ignore"] is not None:
             given["ignore"] = given["ignore"].split(",")
         rule = {name: x for name, x in given.items() if x is not None}
@@ -94,46 +93,26 @@ def rule_options(command: Command) -> Command:
     return RULE(with_rule)
 
 
-def _each(name: str, help_text: str) -> Any:
-    """Return an option with a duration for all classes, or for each."""
-    metavar = "[CLASS=]DURATION"
-    return click.option(name, callback=_all_or_each, multiple=True, metavar=metavar, help=help_text)
+def _rule_option(name: str, option: Option) -> Any:
+    """Return the option of the command line for an option of the rule."""
+    metavar = {"duration": "DURATION", "bias": "NUMBER", "pair": "BEFORE[,AFTER]"}
+    more: dict[str, Any] = {"metavar": metavar.get(option.kind), "help": option.says}
+    if option.by_class:
+        check = _biases if option.kind == "bias" else _all_or_each
+        more |= {"multiple": True, "callback": check, "metavar": f"[CLASS=]{more['metavar']}"}
+        more["help"] += " Repeatable."
+    elif option.kind == "pair":
+        more["callback"] = _pad
+    elif option.kind == "classes":
+        more["metavar"] = "CLASSES"
+    elif option.kind == "evidence":
+        more["type"] = click.Choice(EVIDENCE)
+    elif option.kind == "share":
+        more["type"] = float
+    return click.option(f"--{name.replace('_', '-')}", **more)
 
 
-def _duration_option(name: str, help_text: str) -> Any:
-    return click.option(name, metavar="DURATION", help=help_text)
-
-
-RULE = option_group(
-    _each(
-        "--change-cost",
-        "How much longer a change must make the result right: 30s, or walk=30s for each class.",
-    ),
-    _each("--leave-cost", "The cost of leaving a class."),
-    _each("--min-duration", "No event is shorter: walk=10s. Repeatable."),
-    _each("--merge-gap", "Join two events of a class if the gap between them is no longer."),
-    click.option(
-        "--bias",
-        callback=_biases,
-        multiple=True,
-        metavar="[CLASS=]NUMBER",
-        help="Subtracted from the probability of a class.",
-    ),
-    click.option(
-        "--evidence",
-        type=click.Choice(EVIDENCE),
-        help="What a row is worth: its probability (time), or the logarithm.",
-    ),
-    click.option(
-        "--min-probability", type=float, help="Report no event where no class is this probable."
-    ),
-    click.option("--pad", callback=_pad, metavar="BEFORE[,AFTER]", help="Extend each event."),
-    _duration_option("--shift", "Report every change earlier by this time."),
-    click.option("--ignore", metavar="CLASSES", help="Report no events of these: other,rest."),
-    _duration_option("--max-gap", "The longest time that a row stands for; events end after it."),
-    _duration_option("--max-duration", "Divide longer events."),
-    _duration_option("--max-delay", "The longest time that an event stays provisional."),
-)
+RULE = option_group(*(_rule_option(name, option) for name, option in OPTIONS.items()))
 
 
 @click.command(
@@ -141,14 +120,14 @@ RULE = option_group(
     short_help="Write the events of a file: start, end, class.",
     epilog=example(
         "classfilter events day.csv -o events.csv --event-duration 5min",
-        "classfilter events day.csv -o day.rttm --config walk.toml --min-duration 10s",
+        "classfilter events day.csv -o day.rttm --config walk.json --min-duration 10s",
     ),
 )
 @input_options
 @click.option(
     "-o", "--out", type=FILE, required=True,
-    help="Where to write, by its suffix: csv, tsv, txt, rttm, TextGrid, vtt, json or "
-    "selections.txt (Raven).",
+    help="Where to write, by its suffix: "
+    + ", ".join(f"{kind.suffixes[0]} ({kind.title})" for kind in FORMATS.values()),
 )  # fmt: skip
 @EVENT_DURATION
 @REFERENCE

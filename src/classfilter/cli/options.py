@@ -279,7 +279,7 @@ EVENT_DURATION = click.option(
     "for all classes, or repeated for each: walk=10min.",
 )
 SETTINGS = option_group(
-    click.option("--config", type=FILE, help="A TOML file with the filter and the weights."),
+    click.option("--config", type=FILE, help="A file with the filter and the weights."),
     click.option(
         "--beta",
         callback=_weights,

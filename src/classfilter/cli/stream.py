@@ -32,7 +32,7 @@ REJECTED = 3
 
 @click.command(
     short_help="Filter lines as they come, NDJSON to NDJSON.",
-    epilog=example("classifier | classfilter stream --config walk.toml --state walk.state | app"),
+    epilog=example("classifier | classfilter stream --config walk.json --state walk.state | app"),
 )
 @filter_options
 @table_options
@@ -43,8 +43,8 @@ REJECTED = 3
     is_flag=False,
     flag_value="-",
     metavar="[FILE]",
-    help="Append a line for each confirmed event to this file; without one, write them in place of "
-    "the results.",
+    help="Append a numbered line for each confirmed event to this file; without one, write them in "
+    "place of the results.",
 )
 @click.option(
     "--lag",
@@ -53,6 +53,12 @@ REJECTED = 3
     help="Decide events this many lines of a stream later, on rows smoothed with these lines.",
 )
 @click.option("--state", type=FILE, help="Save all states to this file, and continue from it.")
+@click.option("--finish", is_flag=True, help="End all streams at the end of the input.")
+@click.option(
+    "--show",
+    type=FILE,
+    help="Print what a file of --state has: settings, lines taken, streams and their last times.",
+)
 @click.option(
     "--every",
     callback=as_duration,
@@ -63,7 +69,7 @@ REJECTED = 3
 @click.option(
     "--line-number",
     metavar="KEY",
-    help="The key of a number that grows from line to line; --state then knows the last one.",
+    help="The key of a number that grows from line to line: those that --state has are skipped.",
 )
 @click.option(
     "--max-jump",
@@ -89,6 +95,7 @@ def stream(
     events: Path | None,
     lag: int | None,
     state: Path | None,
+    show: Path | None,
     **options: Any,
 ) -> None:
     """Filter lines as they come: NDJSON on standard input, a result for each on standard output.
@@ -100,21 +107,26 @@ def stream(
     standard error, by its number, and the rest goes on. SIGTERM and Ctrl-C save the state and end
     it.
 
-    After a crash, start it again with the same --state. It prints where the state ends: give the
-    lines after those, or replay from any earlier point; lines that it has are skipped and counted.
-    Results may be ahead of the state: resume from the saved position, not from the last result.
-    Events are not: a file of --events has each event once, whenever the process was killed. Where
-    streams end by --expire-after or --max-streams, give --line-number for that, or do not replay.
+    After a crash, start it again with the same --state. It prints how many lines the state has:
+    give those after them. With --line-number, earlier ones may come, too; those that it has are
+    skipped and counted. Results may be ahead of the state: resume from the state, not from the last
+    result. Events are never ahead of it; after a crash, the last ones may come again, with the same
+    number.
 
     With --lag, results still come at once, and events are those of classfilter events --lag.
     """
-    from ..live import ReaderBlocked, serve
+    from ..live import ReaderBlocked, description, serve
 
+    if show is not None:
+        click.echo(description(show))
+        return
     if settings.tunes:
         raise click.UsageError(
             "stream cannot tune on lines that are to come; give --config, a file that classfilter "
             "tune writes, or settings such as --half-life 60s"
         )
+    if options["finish"] and events is None:
+        raise click.UsageError("--finish is given without --events; give both")
     require_open(0)
     require_open(1)
     for option, path in (("--state", state), ("--events", events)):

@@ -56,10 +56,10 @@ def _duration_text(ctx: click.Context, param: click.Parameter, text: str | None)
 @click.command(
     "tune",
     short_help="Find the settings of a filter, without labels.",
-    epilog=example("classfilter tune week.parquet -o walk.toml --event-duration 5min"),
+    epilog=example("classfilter tune week.parquet -o walk.json --event-duration 5min"),
 )
 @input_options
-@click.option("-o", "--out", type=FILE, required=True, help="Where to write the filter: TOML.")
+@click.option("-o", "--out", type=FILE, required=True, help="Where to write the filter: JSON.")
 @click.option(
     "--filter",
     type=click.Choice(["auto", "sticky", "dirichlet"]),
@@ -109,7 +109,7 @@ def tune_command(
     """
     from ..tuning import record_of, tune
 
-    file_suffix(out, (".toml",))
+    file_suffix(out, (".json",))
     check_out(out, table)
     with _work_on(table, form, sort, quiet) as (streams, progress):
         tuned = tune(streams, **settings, progress=progress)
@@ -182,7 +182,7 @@ def compare_command(
 )
 @input_options
 @click.option("-o", "--out", type=FILE, required=True, help="Where to write the page: HTML.")
-@click.option("--config", type=FILE, help="A TOML file of tune; by default, it tunes itself.")
+@click.option("--config", type=FILE, help="A file of tune; by default, it tunes itself.")
 @REFERENCE
 @EVENT_DURATION
 @table_options

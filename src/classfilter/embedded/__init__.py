@@ -2,11 +2,8 @@
 
 from .device_log import verify
 from .folder import export
-from .json import prepared, to_json
 
 __all__ = [
     "export",
-    "prepared",
-    "to_json",
     "verify",
 ]

@@ -134,7 +134,7 @@ def export(
     for source in channels_of(config):
         if source not in config.beta:
             raise ValueError(
-                f"channel.{source} has no weight; add {source} to [beta], or leave its channel out"
+                f"channel.{source} has no weight; add {source} to beta, or leave its channel out"
             )
     if not isinstance(config.policy, (Adaptive, Periodic, type(None))):
         raise ValueError(

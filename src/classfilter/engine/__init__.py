@@ -14,6 +14,7 @@ from .decide import (
 )
 from .engine import Engine, update_stream_of
 from .health import TITLES, Health, changed, episodes, expected
+from .known import KnownEvent, known_events
 from .lag import checked_lag
 from .packed import REMEDY, StreamRow, pack, unpack
 from .stages import RULES, Rule
@@ -40,6 +41,7 @@ __all__ = [
     "Engine",
     "Filtered",
     "Health",
+    "KnownEvent",
     "Parts",
     "Rule",
     "Sight",
@@ -58,6 +60,7 @@ __all__ = [
     "filter_table",
     "filter_to",
     "format_for",
+    "known_events",
     "label_events",
     "pack",
     "pipe_and_rule",

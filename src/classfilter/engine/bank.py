@@ -26,6 +26,8 @@ from . import store
 from .lock import free, new_lock
 from .table import Columns
 
+_REMEDY = "give a file that save wrote"
+
 
 class Bank(Generic[FilterType]):
     """N streams with the settings of one filter, each with its own state.
@@ -73,6 +75,7 @@ class Bank(Generic[FilterType]):
         self._single = bool(self._start.dtype == np.float32)
         self._runner = StreamRunner(self._filter)
         self._lock = new_lock()
+        self._written: store.Written | None = None
 
     def __len__(self) -> int:
         return len(self._states)
@@ -307,20 +310,29 @@ class Bank(Generic[FilterType]):
             self._states = np.delete(self._states, which, axis=0)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write all states to one file, complete or not at all; `load` reads it."""
-        with free(self._lock):
-            states = self._states.copy()
-        times = np.full((3, len(states)), np.nan)
-        objects = np.full((3, len(states)), None, object)
-        columns = Columns(states, *times, *objects)
-        store.write(path, store.Saved("bank", self._settings, None, columns, {}, {}))
+        """Write the states to a file, all of it or nothing; `load` reads it.
+
+        It is a SQLite database. A save to the file of the save before, or to the one that was
+        loaded, writes the states that changed since.
+        """
+        with store.File(path, "bank", _REMEDY) as file:
+            with free(self._lock):
+                states = self._states.copy()
+            count = len(states)
+            times, objects = np.full((3, count), np.nan), np.full((3, count), None, object)
+            saved = store.Saved(
+                "bank", self._settings, range(count), np.arange(count),
+                Columns(states, *times, *objects), {}, [], 1,
+            )  # fmt: skip
+            self._written = file.write(saved, lambda i: b"", self._written)
 
     def load(self, path: str | os.PathLike[str]) -> None:
         """Replace all streams by those of a file that `save` wrote, of a bank of equal settings."""
-        otherwise = "not a saved bank; give a file that save wrote"
-        saved = store.read(path, "bank", otherwise, self._settings)
-        with store.damaged(path):
-            self._replace_states(saved.columns.states)
+        with store.File(path, "bank", _REMEDY, write=False) as file:
+            read = file.read(self._settings)
+            with file.damage():
+                self._replace_states(read.states())
+        self._written = store.Written(file.path, read.token, read.saved, read.numbers)
 
     def _replace_states(self, states: Array) -> None:
         if states.dtype != self._start.dtype:

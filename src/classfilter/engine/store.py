@@ -1,39 +1,56 @@
-"""The file of streams: settings, names and columns of any table; complete, checked, versioned."""
+"""The file of streams: a SQLite database that changes as a whole, or not at all."""
 
 from __future__ import annotations
 
+import errno
 import json
 import math
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
-from os import PathLike, fspath
+import sqlite3
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from os import PathLike
 from pathlib import Path
 from reprlib import repr as short
-from typing import Any, NamedTuple
-from zipfile import ZIP_STORED, ZipFile, ZipInfo
+from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numpy.lib.format import (
-    read_array,
-    read_array_header_1_0,
-    read_array_header_2_0,
-    read_magic,
-)
 
+from ..filters import pack_state
 from ..pipeline import Pipeline, differing, from_settings
-from ..support.atomic import atomic_write, check_regular
-from ..support.types import Array
+from ..support.atomic import check_regular, naming
+from ..support.types import Array, Bools, Ints
 from .stages import Confirmed
 from .table import Columns
 
 VERSION = 1
-NAMES_AT_ONCE = 4096
+APPLICATION = 0x636C6673
+"""The mark of these files among all SQLite databases."""
+SCHEMA = (
+    "CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT)",
+    "CREATE TABLE streams (number INTEGER PRIMARY KEY, name, time, state BLOB)",
+    'CREATE TABLE events (number INTEGER PRIMARY KEY, stream, class, start, "end", probability, '
+    "forced)",
+)
+WAIT = 1.0
+"""Seconds for another process to end what it has begun; one that keeps the file keeps it longer."""
 REMEDY = "move the file away to start from the beginning"
+CONTENT = {
+    "tracker": "saved tracker",
+    "bank": "saved bank",
+    "lines": "state of streams",
+    "cascade": "state of a cascade",
+}
 _OF_DAMAGE = (
     ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError,
 )  # fmt: skip
-_KEYS = ("version", "kind", "digest", "settings", "meta", "streams", "states", "times")
+_ERRNO = {
+    sqlite3.SQLITE_FULL: errno.ENOSPC,
+    sqlite3.SQLITE_READONLY: errno.EACCES,
+    sqlite3.SQLITE_PERM: errno.EACCES,
+    sqlite3.SQLITE_CANTOPEN: errno.EACCES,
+    sqlite3.SQLITE_IOERR: errno.EIO,
+}
 
 
 class Saved(NamedTuple):
@@ -43,87 +60,423 @@ class Saved(NamedTuple):
     ----------
     kind : {"tracker", "bank", "lines", "cascade"}
         What wrote it.
-    pipeline : Pipeline
+    pipe : Pipeline
         The settings.
-    names : list or None
-        The streams, None where they have numbers; where they are dropped, the next to go first.
+    names : sequence
+        The streams; where they are dropped, the next to go first.
+    slots : ndarray of int (N,)
+        A number of each stream, that it keeps from one save to the next.
     columns : Columns
         What is known of each of them.
     meta : dict
         What else is known, as JSON has it.
-    more : dict of str to ndarray
-        More arrays.
+    events : list of (stream, event)
+        Events that nobody has fetched yet.
+    first_event : int
+        The number of the first of them.
     """
 
     kind: str
     pipe: Pipeline
-    names: Any
+    names: Sequence[Any]
+    slots: Ints
     columns: Columns
     meta: dict[str, Any]
-    more: dict[str, Array]
+    events: list[tuple[Any, Confirmed]]
+    first_event: int
 
 
-def write(path: str | PathLike[str], saved: Saved) -> None:
-    """Write a file; it appears complete or not at all, and only its owner can read it."""
-    columns = saved.columns._asdict()
-    for name in ("extra", "held", "events"):  # objects: what is needed of them is in `more`
-        del columns[name]
-    arrays: dict[str, Any] = columns | saved.more
-    with atomic_write(fspath(path), private=True) as file:
-        np.savez(
-            file,
-            version=VERSION,
-            kind=saved.kind,
-            digest=saved.pipe.digest,
-            settings=json.dumps(saved.pipe.settings_and_expected),
-            meta=json.dumps(saved.meta),
-            streams=_packed(saved.names),
-            **arrays,
-        )
+class Read(NamedTuple):
+    """A file as it was read: what it holds, the rest of each stream's state, and its rows."""
+
+    saved: Saved
+    rest: list[bytes]
+    numbers: Ints
+    token: str
+
+    def states(self) -> Array:
+        """Return the states of the filter, where streams have no others."""
+        if any(self.rest):
+            raise ValueError("a state is too long")
+        return self.saved.columns.states
 
 
-def read(
-    path: str | PathLike[str], kind: str, otherwise: str, pipe: Pipeline | None = None
-) -> Saved:
-    """Read a file of a kind, or raise and say what is wrong with it.
+class Written:
+    """What a file has of the streams of a process, so that a save writes only what changed.
 
-    `otherwise` says what else it may be, and the remedy. With `pipe`, the settings must be those.
+    Attributes
+    ----------
+    token, pending : str
+        What the last save left in the file, and what a save left that may not have come to its end.
+    numbers : ndarray of int (N,)
+        The row of each stream; a stream that goes later than another has a larger one.
     """
-    content = read_npz(path, otherwise)
-    what = otherwise.partition(";")[0]
-    version = content["version"].tolist() if "version" in content else VERSION
-    if version != VERSION:
-        raise ValueError(
-            f"{path} has version {short(version)} of the format, but this reads version {VERSION}; "
-            f"use the release that wrote it, or {REMEDY}"
+
+    def __init__(self, path: Path, token: str, saved: Saved, numbers: Ints) -> None:
+        self.path, self.token, self.pending = path, token, token
+        self.slots, self.numbers = saved.slots, numbers
+        self.names, self.bits = _objects(saved.names), _bits(saved.columns)
+        self.objects = saved.columns[4:]
+        self.events, self.first_event = saved.events, saved.first_event
+
+    def rows(self, saved: Saved) -> tuple[Ints, Bools]:
+        """Return the row of each stream now, and which of them are to be written."""
+        count = len(saved.slots)
+        if not len(self.slots):
+            return np.arange(1, count + 1), np.ones(count, bool)
+        place = np.full(1 + max(self.slots.max(), saved.slots.max(initial=0)), -1)
+        place[self.slots] = np.arange(len(self.slots))
+        at = place[saved.slots]
+        known = (at >= 0) & (self.names[at] == _objects(saved.names)).astype(bool)
+        numbers = np.where(known, self.numbers[at], -1)
+        same = known & (self.bits[at] == _bits(saved.columns)).all(axis=1)
+        for before, now in zip(self.objects, saved.columns[4:], strict=True):
+            same &= (before[at] == now).astype(bool)
+        # Streams only move to the end: from the first that is out of order, all get new rows.
+        largest = np.maximum.accumulate(np.append(0, numbers))[:-1]
+        first = np.append(np.flatnonzero(numbers <= largest), count)[0]
+        numbers[first:] = 1 + self.numbers.max() + np.arange(count - first)
+        same[first:] = False
+        return numbers, ~same
+
+
+class File:
+    """An open file. Its user may write, and nobody else does meanwhile; anybody may read it.
+
+    What is written is in the file as a whole or not at all, whatever ends the process; once `write`
+    returns, it is on the disk.
+
+    Parameters
+    ----------
+    path : path
+        Where it is, or will be.
+    kind : str
+        One of CONTENT.
+    remedy : str
+        What to do where it is another file.
+    write : bool, default True
+        Whether to write; other processes are told then that it is in use.
+    """
+
+    def __init__(
+        self, path: str | PathLike[str], kind: str, remedy: str = REMEDY, *, write: bool = True
+    ) -> None:
+        self.path, self.kind, self._remedy, self._writes = Path(path), kind, remedy, write
+        self._db: Any = None
+        try:
+            check_regular(self.path)  # opening a pipe would wait for a writer
+        except FileExistsError:
+            if write:
+                raise
+            raise self._foreign() from None
+        self._open()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the file, and remove one that was made for nothing."""
+        with suppress(sqlite3.Error):
+            if self._db is not None:
+                self._db.close()
+        if self.is_new and self._is_made:
+            self.path.unlink(missing_ok=True)
+
+    def _open(self) -> None:
+        self.is_new = self._is_made = self._writes and not self.path.exists()
+        if self._is_made:
+            with naming(self.path):
+                os.close(os.open(self.path, os.O_CREAT | os.O_RDWR, 0o600))
+        self._there = self.path.stat().st_ino
+        with self._faults():
+            try:
+                self._db = _connected(self.path, self._writes)
+                self.is_new = self._checked()
+                if self._writes:
+                    # What is committed is on the disk: in the log, and later in the file.
+                    self._db.execute("PRAGMA journal_mode = WAL")
+                    self._db.execute("PRAGMA synchronous = FULL")
+                    self.hold()
+                    self.is_new = self._checked()
+                elif self.is_new:
+                    raise self._foreign()
+            except BaseException:
+                self.close()
+                raise
+
+    def hold(self) -> None:
+        """Keep others from writing until the next `write`."""
+        with self._faults():
+            if not self._db.in_transaction:
+                self._db.execute("BEGIN IMMEDIATE")
+
+    def _checked(self) -> bool:
+        """Return whether there is nothing in the file yet; raise unless it can be read here."""
+        [mark], [version] = (
+            self._db.execute(f"PRAGMA {name}").fetchone()
+            for name in ("application_id", "user_version")
         )
-    missing = [key for key in _KEYS if key not in content]
-    if missing:
-        raise ValueError(f"{path} is {what}: it has no {missing[0]!r}")
-    if str(content["kind"]) != kind:
-        raise ValueError(f"{path} is {what}, but the file of a {content['kind']}")
-    with damaged(path):
-        settings, meta = (_mapping(str(content[name])) for name in ("settings", "meta"))
-        digest = str(content["digest"])
-        if pipe is None:
-            pipe = from_settings(settings)
-    if pipe.digest != digest:
-        settings.pop("expected", None)
-        require_same(path, settings, pipe.settings)
-    with damaged(path):
-        names = _unpacked(content["streams"])
-        columns = _columns(content, len(content["states"]) if names is None else len(names))
-        if names is not None and len(set(names)) < len(names):
-            raise ValueError("a stream is there twice")
-        more = {key: x for key, x in content.items() if key not in (*_KEYS, "seen", "jumps")}
-        return Saved(kind, pipe, names, columns, meta, more)
+        schema = [sql for (sql,) in self._db.execute("SELECT sql FROM sqlite_master") if sql]
+        if not schema and not mark:
+            if 0 < self.path.stat().st_size < 512:  # too short for a database: it counts as none
+                raise self._foreign()
+            return True
+        if mark != APPLICATION:
+            raise self._foreign()
+        if version != VERSION:
+            raise ValueError(
+                f"{self.path} has version {version} of the format, but this reads version "
+                f"{VERSION}; use the release that wrote it, or {REMEDY}"
+            )
+        if schema != list(SCHEMA):
+            raise self._damage("its tables are others")
+        [kind] = self._meta("kind")
+        if kind != self.kind:
+            what = CONTENT[self.kind]
+            raise ValueError(f"{self.path} is no {what}, but the file of a {kind}; {self._remedy}")
+        return False
+
+    def _meta(self, *names: str) -> list[Any]:
+        with self.damage():
+            values = dict(self._db.execute("SELECT name, value FROM meta"))
+            return [json.loads(values[name]) for name in names]
+
+    def _foreign(self) -> ValueError:
+        return ValueError(f"{self.path} is damaged, or no {CONTENT[self.kind]}; {self._remedy}")
+
+    def _damage(self, what: object) -> ValueError:
+        text = " ".join(str(what).split())
+        return ValueError(f"{self.path} is damaged: {text}; take an earlier copy, or {REMEDY}")
+
+    @contextmanager
+    def damage(self) -> Iterator[None]:
+        """Say of any error in the block that the file is damaged."""
+        try:
+            yield
+        except _OF_DAMAGE as error:
+            raise self._damage(error) from None
+
+    @contextmanager
+    def _faults(self) -> Iterator[None]:
+        """Let errors of the database name the file."""
+        try:
+            yield
+        except sqlite3.Error as error:
+            code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+            if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+                remedy = "end that, or give another file"
+                what: Exception = ValueError(f"{self.path} is in use by another process; {remedy}")
+            elif code in _ERRNO:
+                what = OSError(_ERRNO[code], os.strerror(_ERRNO[code]), str(self.path))
+            else:
+                what = self._foreign() if code == sqlite3.SQLITE_NOTADB else self._damage(error)
+            raise what from error
+
+    # ---- reading ----
+
+    def read(self, pipe: Pipeline | None = None) -> Read:
+        """Return what the file holds; with `pipe`, the settings must be those."""
+        with self._faults(), self.damage():
+            if not self._writes:
+                self._db.execute("BEGIN")
+            texts = self._db.execute("SELECT name, value FROM meta").fetchall()
+            streams = self._db.execute("SELECT * FROM streams ORDER BY number").fetchall()
+            events = self._db.execute("SELECT * FROM events ORDER BY number").fetchall()
+            meta = {name: json.loads(value) for name, value in texts}
+            settings, digest, token = (meta.pop(name) for name in ("settings", "digest", "token"))
+            own = from_settings(settings) if pipe is None else pipe
+        if own.digest != digest:
+            settings.pop("expected", None)
+            self.require_same(settings, own.settings)
+        with self.damage():
+            columns, rest = _columns(own, [row[2:] for row in streams])
+            names = [_name(row[1]) for row in streams]
+            if len(set(names)) < len(names):
+                raise ValueError("a stream is there twice")
+            numbers = np.array([row[0] for row in streams], np.int64)
+            confirmed = [_event(row, own._names) for row in events]
+            first = events[0][0] if events else 1
+            if [row[0] for row in events] != [*range(first, first + len(events))]:
+                raise ValueError("an event is missing")
+        slots = np.arange(len(names))
+        saved = Saved(self.kind, own, names, slots, columns, meta, confirmed, first)
+        return Read(saved, rest, numbers, token)
+
+    def require_same(self, saved: dict[str, Any], here: dict[str, Any]) -> None:
+        """Raise for other settings than those of the file: its states mean something else now."""
+        difference = differing(saved, here)
+        if difference is None:
+            raise self._damage("its settings are not those that it was written with")
+        name, there, now = difference
+        raise ValueError(
+            f"{self.path} was written with {name.removeprefix('options.')} {there!r}, but here it "
+            f"is {now!r}; give the same, or {REMEDY}"
+        )
+
+    # ---- writing ----
+
+    def write(
+        self, saved: Saved, rest: Callable[[int], bytes], before: Written | None = None
+    ) -> Written:
+        """Write what changed since a save, or all; `rest` is that of the state of a stream."""
+        with self._faults():
+            if not self.path.exists() or self.path.stat().st_ino != self._there:
+                self.close()  # it was removed or moved away
+                self._open()
+            self.hold()
+            try:
+                written = self._change(saved, rest, before)
+                self._db.execute("COMMIT")
+            except BaseException:
+                with suppress(sqlite3.Error):
+                    self._db.execute("ROLLBACK")
+                raise
+            self.is_new = False
+        return written
+
+    def _change(
+        self, saved: Saved, rest: Callable[[int], bytes], before: Written | None
+    ) -> Written:
+        db, token, events = self._db, os.urandom(8).hex(), saved.events
+        since = self._since(before)
+        if since is None:
+            self._empty()
+            numbers, changed = np.arange(1, len(saved.slots) + 1), np.ones(len(saved.slots), bool)
+            there = 0
+        else:
+            since.pending = token
+            numbers, changed = since.rows(saved)
+            gone = np.setdiff1d(since.numbers, numbers, assume_unique=True).tolist()
+            db.executemany("DELETE FROM streams WHERE number = ?", ((n,) for n in gone))
+            there = len(since.events)
+            if since.first_event != saved.first_event or events[:there] != since.events:
+                db.execute("DELETE FROM events")
+                there = 0
+        db.executemany(
+            "INSERT OR REPLACE INTO streams VALUES (?, ?, ?, ?)",
+            _rows(saved, numbers, np.flatnonzero(changed), rest),
+        )
+        db.executemany(
+            "INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?)",
+            _event_rows(events[there:], saved.first_event + there, saved.pipe._names),
+        )
+        meta = saved.meta | {
+            "kind": saved.kind,
+            "digest": saved.pipe.digest,
+            "token": token,
+            "settings": saved.pipe.content,
+        }
+        texts = ((name, json.dumps(value)) for name, value in meta.items())
+        db.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", texts)
+        return Written(self.path, token, saved, numbers)
+
+    def _since(self, before: Written | None) -> Written | None:
+        """Return what the file has by a save of this process, None where all is to be written."""
+        if before is None or self.is_new or before.path != self.path:
+            return None
+        [token] = self._meta("token")
+        if token == before.token:
+            return before
+        if token == before.pending:  # it was complete, but a signal's handler raised after it
+            return None
+        raise ValueError(
+            f"{self.path} was written by another process meanwhile; end that, or save to another "
+            "file"
+        )
+
+    def _empty(self) -> None:
+        """Make the tables, or empty them."""
+        if self.is_new:
+            marks = f"application_id = {APPLICATION}", f"user_version = {VERSION}"
+            for statement in (*SCHEMA, *(f"PRAGMA {mark}" for mark in marks)):
+                self._db.execute(statement)
+        for table in ("meta", "streams", "events"):
+            self._db.execute(f"DELETE FROM {table}")
 
 
-def _mapping(text: str) -> dict[str, Any]:
-    found = json.loads(text)
-    if type(found) is not dict:
-        raise ValueError(f"it has {short(found)} in place of names and values")
-    return found
+def _connected(path: Path, write: bool) -> sqlite3.Connection:
+    """Open a database."""
+    # The others are for a folder that cannot be written; in the last, no log is waiting.
+    for way in ("rw",) if write else ("rw", "ro", "ro&immutable=1"):
+        where, db = f"{path.absolute().as_uri()}?mode={way}", None
+        try:
+            db = sqlite3.connect(
+                where, uri=True, timeout=WAIT, isolation_level=None, check_same_thread=False
+            )
+            db.execute("PRAGMA trusted_schema = OFF")
+            db.execute("SELECT 1 FROM sqlite_master")
+            return db
+        except sqlite3.Error as error:
+            if db is not None:
+                db.close()
+            code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+            unwritable = code in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY)
+            if write or not unwritable or "immutable" in way:
+                raise
+    raise AssertionError
+
+
+def _objects(values: Sequence[Any]) -> Array:
+    return np.fromiter(values, object, len(values))
+
+
+def _bits(columns: Columns) -> Array:
+    """Return time and numbers of each stream as bits, (N, W), to compare and to write."""
+    parts = [np.column_stack(columns[1:4]), columns.states]
+    little = [np.ascontiguousarray(part, part.dtype.newbyteorder("<")) for part in parts]
+    return np.hstack([part.view("<u4") for part in little])
+
+
+def _rows(
+    saved: Saved, numbers: Ints, places: Ints, rest: Callable[[int], bytes]
+) -> Iterator[tuple[int, Any, float, bytes]]:
+    """Yield the rows of some streams."""
+    columns = Columns(*(column[places] for column in saved.columns))
+    bits = _bits(columns)[:, 2:]
+    data, size = bits.tobytes(), 4 * bits.shape[1]
+    row = zip(places.tolist(), numbers[places].tolist(), columns.times.tolist(), strict=True)
+    for at, (i, number, time) in enumerate(row):
+        state = data[at * size : (at + 1) * size] + rest(i)
+        yield number, name_as_value(saved.names[i]), time, state
+
+
+def _columns(pipe: Pipeline, rows: list[Any]) -> tuple[Columns, list[bytes]]:
+    """Return the columns of rows (time, state), checked, and the rest of each state."""
+    start, count = pack_state(pipe._fresh.state, pipe._dtype), len(rows)
+    size = 16 + start.nbytes
+    if any(len(state) < size for _, state in rows):
+        raise ValueError("a state is cut off")
+    times = np.array([time for time, _ in rows], np.float64)
+    data = np.frombuffer(b"".join(state[:size] for _, state in rows), np.uint8).reshape(count, size)
+    f8, f = np.dtype("<f8"), start.dtype.newbyteorder("<")
+    seen, jumps = (
+        np.ascontiguousarray(data[:, first : first + 8]).view(f8)[:, 0].astype(np.float64)
+        for first in (0, 8)
+    )
+    states = np.ascontiguousarray(data[:, 16:]).view(f).astype(start.dtype)
+    if np.isinf([times, seen, jumps]).any():
+        raise ValueError("a time is not finite")
+    extra, held, events = np.full((3, count), None, object)
+    columns = Columns(states, times, seen, jumps, extra, held, events)
+    return columns, [state[size:] for _, state in rows]
+
+
+def _event_rows(
+    events: Sequence[tuple[Any, Confirmed]], first: int, classes: Sequence[str]
+) -> Iterator[tuple[Any, ...]]:
+    for number, (stream, (k, *times, forced)) in enumerate(events, first):
+        yield number, name_as_value(stream), str(classes[k]), *times, int(forced)
+
+
+def _event(row: tuple[Any, ...], classes: Sequence[str]) -> tuple[Any, Confirmed]:
+    """Return an event of a file, or raise: of one of the classes, with times."""
+    _, stream, name, *times, forced = row
+    start, end, probability = map(finite, times)
+    k = [*map(str, classes)].index(name)
+    return _name(stream), (k, start, end, probability, bool(forced))
 
 
 def finite(number: Any) -> float:
@@ -133,132 +486,22 @@ def finite(number: Any) -> float:
     return float(number)
 
 
-def require_same(path: str | PathLike[str], saved: dict[str, Any], here: dict[str, Any]) -> None:
-    """Raise, since a file was written with other settings: its states mean something else now."""
-    difference = differing(saved, here)
-    if difference is None:
-        raise ValueError(f"{path} is damaged: its settings are not those that it was written with")
-    name, there, now = difference
-    raise ValueError(
-        f"{path} was written with {name.removeprefix('options.')} {there!r}, but here it is "
-        f"{now!r}; give the same, or {REMEDY}"
-    )
+def name_as_value(name: Any) -> Any:
+    """Return the name of a stream for a database; as JSON in bytes, where it has no such type."""
+    if type(name) is str and name.isascii():
+        return name
+    value = name_as_json(name)
+    if type(value) is str:
+        is_plain = value == value.encode(errors="replace").decode()  # no half of a character
+    else:
+        is_plain = value is None or type(value) is float
+        is_plain |= type(value) is int and -(1 << 63) <= value < 1 << 63
+    return value if is_plain else json.dumps(value).encode()
 
 
-def _columns(content: dict[str, Array], count: int) -> Columns:
-    states = content["states"]
-    if states.ndim != 2 or len(states) != count:
-        raise ValueError(f"it has states of shape {states.shape} for {count} streams")
-    times, seen, jumps = (content[name] for name in ("times", "seen", "jumps"))
-    for column in (times, seen, jumps):
-        if column.shape != (count,) or column.dtype != np.float64:
-            raise ValueError("its columns have unequal lengths")
-    if np.isinf([times, seen, jumps]).any():
-        raise ValueError("a time is not finite")
-    extra, held, events = np.full((3, count), None, object)
-    return Columns(np.ascontiguousarray(states), times, seen, jumps, extra, held, events)
-
-
-def joined(parts: list[bytes]) -> dict[str, Array]:
-    """Return bytes of each stream as arrays, for a file."""
-    sizes = np.array([len(part) for part in parts], np.int64)
-    return {"later": np.frombuffer(b"".join(parts), np.uint8), "later_sizes": sizes}
-
-
-def split(arrays: dict[str, Array], count: int) -> Iterator[bytes]:
-    """Yield the bytes of each stream that `joined` made arrays of."""
-    sizes, data = arrays["later_sizes"], arrays["later"].tobytes()
-    if sizes.shape != (count,) or not (sizes > 0).all() or sizes.sum() != len(data):
-        raise ValueError("the states of its events do not fit its streams")
-    ends = np.cumsum(sizes).tolist()
-    for end, size in zip(ends, sizes.tolist(), strict=True):
-        yield data[end - size : end]
-
-
-def confirmed(event: Any, classes: range) -> Confirmed:
-    """Return an event of a file, or raise: of one of the classes, with times."""
-    k, *numbers, forced = event
-    if k not in classes or len(numbers) != 3:
-        raise ValueError("an event has no class, or no time")
-    start, end, probability = map(finite, numbers)
-    return int(k), start, end, probability, bool(forced)
-
-
-@contextmanager
-def damaged(path: str | PathLike[str]) -> Iterator[None]:
-    """Say of any error in the block that the file is damaged."""
-    try:
-        yield
-    except _OF_DAMAGE as error:
-        what = " ".join(str(error).split())
-        raise ValueError(f"{path} is damaged: {what}; take an earlier copy, or {REMEDY}") from None
-
-
-class TooLargeError(ValueError):
-    """An array needs more memory than its file has bytes."""
-
-
-def read_npz(path: str | PathLike[str], otherwise: str) -> dict[str, Array]:
-    """Return the arrays of a `.npz` file; `otherwise` says what else it may be, and the remedy.
-
-    They are stored as they are, so none needs more memory than the file has bytes; their headers
-    are looked at before there is memory for any of them.
-    """
-    try:
-        check_regular(Path(path))  # opening a pipe would wait for a writer
-    except FileExistsError:
-        raise ValueError(f"{path} is damaged, or {otherwise}") from None
-    with Path(path).open("rb") as opened:
-        try:
-            with ZipFile(opened) as archive:
-                room = os.fstat(opened.fileno()).st_size
-                for member in archive.infolist():
-                    room -= _size(archive, member, room)
-                return {
-                    m.filename.removesuffix(".npy"): _array(archive, m) for m in archive.infolist()
-                }
-        except TooLargeError as error:
-            what, _, remedy = otherwise.partition("; ")
-            raise ValueError(f"{path} is damaged, or {what}: {error}; {remedy}") from None
-        except Exception:  # zipfile and NumPy raise a dozen kinds for a damaged file
-            raise ValueError(f"{path} is damaged, or {otherwise}") from None
-
-
-def _size(archive: ZipFile, member: ZipInfo, room: int) -> int:
-    """Return how many bytes an array takes, by its header; raise if these are not in the file."""
-    with archive.open(member) as file:
-        major, _ = read_magic(file)
-        read_header = read_array_header_1_0 if major == 1 else read_array_header_2_0
-        shape, _, dtype = read_header(file)
-        size = math.prod(map(abs, shape)) * max(dtype.itemsize, 1) + file.tell()
-    what = f"{member.filename} takes {size:,} bytes"
-    if member.compress_type != ZIP_STORED:
-        raise TooLargeError(f"{what}, compressed; it must be stored as it is")
-    if size > room:
-        raise TooLargeError(f"{what}, but the file has only {room:,} for it")
-    return size
-
-
-def _array(archive: ZipFile, member: ZipInfo) -> Array:
-    with archive.open(member) as file:
-        array: Array = read_array(file, allow_pickle=False)
-    return array
-
-
-def _packed(names: list[Any] | None) -> Array:
-    """Return names as JSON, in bytes; block by block, since JSON takes much memory meanwhile."""
-    if names is None:
-        return np.frombuffer(b"null", np.uint8)
-    blocks = (names[i : i + NAMES_AT_ONCE] for i in range(0, len(names), NAMES_AT_ONCE))
-    texts = [json.dumps([name_as_json(name) for name in block])[1:-1].encode() for block in blocks]
-    return np.frombuffer(b"[%b]" % b",".join(texts), np.uint8)
-
-
-def _unpacked(text: Array) -> list[Any] | None:
-    if text.dtype != np.uint8:
-        raise ValueError("the names of its streams are no text")
-    names = json.loads(text.tobytes())
-    return None if names is None else [name_from_json(name) for name in names]
+def _name(value: Any) -> Any:
+    """Return the name that `name_as_value` made a value of."""
+    return name_from_json(json.loads(value)) if type(value) is bytes else value
 
 
 def name_as_json(name: Any) -> Any:

@@ -197,9 +197,9 @@ class StreamTable:
         return JumpError(
             "time",
             at,
-            f"is {{}}, more than {self.max_jump:g} after {last!r}, that of the last row of stream "
-            f"{stream!r}",
-            "it is rejected, unless the next row of the stream confirms it",
+            problem=f"is {{}}, more than {self.max_jump:g} after {last!r}, that of the last row of "
+            f"stream {stream!r}",
+            must="it is rejected, unless the next row of the stream confirms it",
         )
 
     def time_error(self, stream: Hashable, slot: int, at: float) -> RowError:
@@ -427,13 +427,13 @@ class StreamTable:
         if old in self.strays:
             self.strays[new] = self.strays.pop(old)
 
-    def take(self, names: list[Any], columns: Columns, clock: float = math.nan) -> None:
+    def take(self, names: Sequence[Any], columns: Columns, clock: float = math.nan) -> None:
         """Take all streams of a file, in the order in which they go; there are none before."""
         self.columns = columns
         self.slots.update((name, slot) for slot, name in enumerate(names))
         self.clock = clock
 
-    def held(self) -> tuple[list[Any], Columns]:
-        """Return the names of all streams and copies of their columns, in their order."""
+    def held(self) -> tuple[list[Any], Ints, Columns]:
+        """Return names, slots and copies of the columns of all streams, in their order."""
         slots: Ints = np.fromiter(self.slots.values(), np.intp, len(self.slots))
-        return list(self.slots), Columns(*(column[slots] for column in self.columns))
+        return list(self.slots), slots, Columns(*(column[slots] for column in self.columns))

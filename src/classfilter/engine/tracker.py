@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Hashable, Iterable, Sequence
-from os import PathLike, fspath
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from os import PathLike
+from pathlib import Path
 from threading import RLock
 from typing import Any, Self
 
@@ -30,7 +32,6 @@ from ..inputs import (
 )
 from ..pipeline import DEFAULT_SOURCE, MAX_SOURCES, Channels, Pipeline, under_rule
 from ..policy import Policy
-from ..support.atomic import remove_drafts
 from ..support.types import Array, Confidence, Duration, Floats, Weights, is_number
 from ..support.validation import Factorized, factorize
 from . import store
@@ -38,7 +39,10 @@ from .engine import Engine, update_stream_of
 from .health import Health, SourceCounts, classes_before, classes_of
 from .lag import checked_lag
 from .lock import free, in_a_call
-from .table import JumpError
+from .stages import Later
+from .table import Columns, JumpError
+
+_REMEDY = "take an earlier copy"
 
 
 class TimeUnit:
@@ -241,6 +245,8 @@ class Tracker:
         rules = self._engine.stages.rule
         self._rule = rules
         self._saving = RLock()
+        self._written: store.Written | None = None
+        self._first_event = 1
 
     def update(
         self,
@@ -551,6 +557,7 @@ class Tracker:
         self._require_events()
         with free(self._lock):
             confirmed = self._engine.pop()
+            self._first_event += len(confirmed)
         return Events([event_of(stream, self._names, *event[:4]) for stream, event in confirmed])
 
     def pop_starts(self) -> list[Event]:
@@ -657,19 +664,20 @@ class Tracker:
             return self._table.expire(at)
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write settings and all streams to one file, complete or not at all; `load` reads it.
+        """Write settings and streams to a file, all of it or nothing; `load` reads it.
 
-        Streams must be named by text, numbers, None, or tuples of them. Of several saves at once,
-        the one that began last is in the file at the end.
+        It is a SQLite database. A save to the file of the save before, or to the one that was
+        loaded, writes the streams that changed since. Streams must be named by text, numbers, None,
+        or tuples of them.
         """
-        with free(self._saving):
-            remove_drafts(fspath(path))
-            store.write(path, self._saved("tracker"))
+        with free(self._saving), store.File(path, "tracker", _REMEDY) as file:
+            saved = self._saved("tracker")
+            self._written = file.write(saved, self._rest_of(saved.columns), self._written)
 
     def _saved(self, kind: str) -> store.Saved:
         table = self._table
         with free(self._lock):
-            names, columns = table.held()
+            names, slots, columns = table.held()
             meta: dict[str, Any] = {
                 "expire_after": table.expire_after,
                 "max_streams": table.max_streams,
@@ -678,61 +686,68 @@ class Tracker:
                 "lag": self._lag,
                 "clock": None if math.isnan(table.clock) else table.clock,
                 "strays": [[store.name_as_json(name), at] for name, at in table.strays.items()],
+                "sources": self._counts.saved(),
+                "started": [(store.name_as_json(name), *start) for name, *start in table.started],
             }
-            meta["sources"] = self._counts.saved()
-            more = dict[str, Array]()
-            if self._pipe.policy is not None:
-                meta["calls"] = [calls.saved() for calls in columns.extra]
-            if self._rule is not None:
-                more |= store.joined(
-                    [self._engine.stages.pack(table.later(slot)) for slot in self._slots.values()]
-                )
-                meta["confirmed"] = [
-                    (store.name_as_json(name), *event) for name, event in table.confirmed
-                ]
-                meta["started"] = [
-                    (store.name_as_json(name), *start) for name, *start in table.started
-                ]
-        return store.Saved(kind, self._pipe, names, columns, meta, more)
+            events, first = list(table.confirmed), self._first_event
+        return store.Saved(kind, self._pipe, names, slots, columns, meta, events, first)
+
+    def _rest_of(self, columns: Columns) -> Callable[[int], bytes]:
+        """Return what gives the part of a stream's state that comes after the filter's."""
+        stages, has_policy = self._engine.stages, self._pipe.policy is not None
+
+        def rest(i: int) -> bytes:
+            later = stages.pack(Later(columns.held[i], columns.events[i])) if stages else b""
+            if not has_policy:
+                return later
+            calls = json.dumps(columns.extra[i].saved()).encode()
+            return len(calls).to_bytes(4, "little") + calls + later
+
+        return rest
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Self:
         """Return the tracker that a file of `save` holds."""
-        saved = store.read(path, "tracker", "no saved tracker; take an earlier copy")
         tracker = cls.__new__(cls)
-        with store.damaged(path):
-            limits = {
-                name: saved.meta[name] for name in ("expire_after", "max_streams", "max_jump")
-            }
-            lag = saved.meta.get("lag")
-            if lag is not None and saved.pipe.smoothing.rule is None:
-                raise ValueError("it has a lag, but no rule for events")
-            tracker._use(saved.pipe, saved.meta.get("unit"), lag, **limits)
-            tracker._take(saved)
+        with store.File(path, "tracker", _REMEDY, write=False) as file:
+            read = file.read()
+            with file.damage():
+                saved = read.saved
+                limits = {
+                    name: saved.meta[name] for name in ("expire_after", "max_streams", "max_jump")
+                }
+                lag = saved.meta["lag"]
+                if lag is not None and saved.pipe.smoothing.rule is None:
+                    raise ValueError("it has a lag, but no rule for events")
+                tracker._use(saved.pipe, saved.meta["unit"], lag, **limits)
+                tracker._take(file.path, read)
         return tracker
 
-    def _take(self, saved: store.Saved) -> None:
+    def _take(self, path: Path, read: store.Read) -> None:
         """Take all streams of a file."""
-        names, columns, meta = saved.names, saved.columns, saved.meta
+        names, columns, meta = read.saved.names, read.saved.columns, read.saved.meta
         self._spelling.note(names)
         self._engine.runner.check_states(columns.states)
-        if self._pipe.policy is not None:
-            for i, calls in zip(range(len(names)), meta["calls"], strict=True):
-                columns.extra[i] = self._engine.new_calls().restored(calls)
-        if self._rule is not None:
-            for i, data in enumerate(store.split(saved.more, len(names))):
-                columns.held[i], columns.events[i] = self._engine.stages.unpack(data)
-            classes = range(len(self._names))
-            for name, *event in meta["confirmed"]:
-                confirmed = store.confirmed(event, classes)
-                self._table.confirmed.append((store.name_from_json(name), confirmed))
-            for name, k, start in meta["started"]:
-                if k not in classes:
-                    raise ValueError("a start has no class")
-                key = store.name_from_json(name), int(k), store.finite(start)
-                self._table.started[key] = None
+        stages, has_policy = self._engine.stages, self._pipe.policy is not None
+        for i, rest in enumerate(read.rest):
+            if has_policy:
+                end = 4 + int.from_bytes(rest[:4], "little")
+                columns.extra[i] = self._engine.new_calls().restored(json.loads(rest[4:end]))
+                rest = rest[end:]
+            if stages:
+                columns.held[i], columns.events[i] = stages.unpack(rest)
+            elif rest:
+                raise ValueError("a state is too long")
+        for name, k, start in meta["started"]:
+            if k not in range(len(self._names)):
+                raise ValueError("a start has no class")
+            key = store.name_from_json(name), int(k), store.finite(start)
+            self._table.started[key] = None
         self._counts.restore(meta["sources"])
         strays = {store.name_from_json(name): at for name, at in meta["strays"]}
         clock = math.nan if meta["clock"] is None else store.finite(meta["clock"])
+        self._table.confirmed += read.saved.events
+        self._first_event = read.saved.first_event
         self._table.take(names, columns, clock)
         self._table.strays = {name: store.finite(at) for name, at in strays.items()}
+        self._written = store.Written(path, read.token, self._saved(read.saved.kind), read.numbers)

@@ -3,16 +3,20 @@
 from ..support.imports import public
 from .dates import date_text, microseconds
 from .files import event_format, read_events, write_events
+from .formats import FORMATS
 from .list import CurrentEvent, Event, Events, event_of
-from .rule import EVIDENCE, EventRule, Start
+from .rule import EVIDENCE, OPTIONS, EventRule, Option, Start
 from .threshold_rule import ThresholdRule
 
 __all__ = [
     "EVIDENCE",
+    "FORMATS",
+    "OPTIONS",
     "CurrentEvent",
     "Event",
     "EventRule",
     "Events",
+    "Option",
     "Start",
     "ThresholdRule",
     "date_text",

@@ -1,11 +1,12 @@
 """The rule that turns probabilities into events: expected time right, less a cost per change."""
+# ruff: noqa: RUF009 (a field with its row of the table of options)
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
-from typing import Any
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
@@ -109,8 +110,28 @@ def _by_start(start: Start) -> tuple[float, int]:
 EVIDENCE = ("time", "log")
 LEAST = 1e-3
 """The smallest probability that `evidence="log"` takes the logarithm of."""
-_BY_CLASS = ("change_cost", "leave_cost", "min_duration", "bias")
-_OPTIONAL = ("max_gap", "max_duration", "max_delay")
+
+
+class Option(NamedTuple):
+    """An option of the rule, as each of its fields has it.
+
+    The command line, the page of options, JavaScript and the firmware have what these say.
+    """
+
+    kind: str
+    """What it is: "duration", "pair" of durations, "bias", "share", "evidence" or "classes"."""
+    says: str
+    """What it does, in a sentence."""
+    acts: str
+    """Where: on the "path" of classes, or on what is "reported" of it."""
+    by_class: bool = False
+    """Whether each class may have its own, and 0 where it is not named."""
+    core: float | None = None
+    """What None is in the core; None if it is no number of the whole rule there."""
+
+
+def _option(default: Any, kind: str, says: str, acts: str, **more: Any) -> Any:
+    return field(default=default, metadata={"option": Option(kind, says, acts, **more)})
 
 
 @names_keywords
@@ -173,60 +194,67 @@ class EventRule:
     (30.0, {'walk': 10.0}, ('other',))
     """
 
-    change_cost: Any = 0.0
-    leave_cost: Any = 0.0
-    min_duration: Any = 0.0
-    merge_gap: Any = None
-    bias: Any = None
-    evidence: str = "time"
-    min_probability: float | None = None
-    pad: Any = (0.0, 0.0)
-    shift: Any = 0.0
-    ignore: Any = ()
-    max_gap: Any = None
-    max_duration: Any = None
-    max_delay: Any = None
+    change_cost: Any = _option(
+        0.0, "duration", "How much longer a change must make the result right: 30s.", "path",
+        by_class=True,
+    )  # fmt: skip
+    leave_cost: Any = _option(
+        0.0, "duration", "The cost of leaving a class.", "path", by_class=True
+    )
+    min_duration: Any = _option(
+        0.0, "duration", "No event is shorter: walk=10s.", "path", by_class=True
+    )
+    merge_gap: Any = _option(
+        None, "duration", "Join two events of a class if the gap between them is no longer.",
+        "reported", by_class=True, core=-1.0,
+    )  # fmt: skip
+    bias: Any = _option(
+        None, "bias", "Subtracted from the probability of a class.", "path", by_class=True
+    )
+    evidence: str = _option(
+        "time", "evidence", "What a row is worth: its probability (time), or the logarithm.", "path"
+    )
+    min_probability: float | None = _option(
+        None, "share", "Report no event where no class is this probable.", "path", core=math.nan
+    )
+    pad: Any = _option(
+        (0.0, 0.0), "pair", "Extend each event, before its start and after its end.", "reported"
+    )
+    shift: Any = _option(
+        0.0, "duration", "Report every change earlier by this time.", "reported", core=0.0
+    )
+    ignore: Any = _option((), "classes", "Report no events of these: other,rest.", "reported")
+    max_gap: Any = _option(
+        None, "duration", "The longest time that a row stands for; events end after it.", "path",
+        core=math.inf,
+    )  # fmt: skip
+    max_duration: Any = _option(
+        None, "duration", "Divide longer events.", "reported", core=math.inf
+    )
+    max_delay: Any = _option(
+        None, "duration", "The longest time that an event stays provisional.", "path",
+        core=math.inf,
+    )  # fmt: skip
 
     def __post_init__(self) -> None:
-        for name in ("change_cost", "leave_cost", "min_duration"):
-            self._set(name, _by_class(name, getattr(self, name), _span))
-        self._set("bias", _by_class("bias", 0.0 if self.bias is None else self.bias, _bias))
-        if self.merge_gap is not None:
-            self._set("merge_gap", _by_class("merge_gap", self.merge_gap, _span))
-        for name in _OPTIONAL:
-            span = getattr(self, name)
-            if span is not None:
-                self._set(name, _span(name, span))
-        for name in _OPTIONAL:
-            if getattr(self, name) == 0:
+        for name, option in OPTIONS.items():
+            value = getattr(self, name)
+            if value is None and name == "bias":
+                value = 0.0
+            if value is None:
+                continue
+            check = _CHECKS[option.kind]
+            self._set(name, (_by_class if option.by_class else _one)(name, value, check))
+            if option.core == math.inf and getattr(self, name) == 0:
                 fix = "give a positive duration, or None"
                 raise ArgumentError(name, 0, must="it must not be 0", fix=fix)
-        self._set("shift", _span("shift", self.shift))
-        pad = self.pad
-        if isinstance(pad, str) or not isinstance(pad, Iterable) or len(tuple(pad)) != 2:
-            must = "it must be a pair: the time before and the time after"
-            raise ArgumentError("pad", pad, must=must)
-        self._set("pad", tuple(_span("pad", side) for side in pad))
-        if self.evidence not in EVIDENCE:
-            raise ArgumentError(
-                "evidence", self.evidence, must=f"it must be one of {', '.join(EVIDENCE)}"
-            )
-        least = self.min_probability
-        if least is not None:
-            if not is_number(least) or not 0 < least < 1:
-                must = "it must be a number between 0 and 1"
-                raise ArgumentError("min_probability", least, must=must)
-            self._set("min_probability", float(least))
-        ignore = self.ignore
-        names = [ignore] if isinstance(ignore, (str, int)) else list(ignore)
-        self._set("ignore", tuple(dict.fromkeys(map(str, names))))
 
     def _set(self, name: str, value: Any) -> None:
         object.__setattr__(self, name, value)
 
     @property
     def settings(self) -> dict[str, Any]:
-        """The settings that differ from the defaults, as a TOML file has them; and the cost."""
+        """The settings that differ from the defaults, as a file has them; and the cost."""
         defaults = EventRule()
         return {
             field.name: list(value) if isinstance(value, tuple) else value
@@ -244,7 +272,7 @@ class EventRule:
                 must="only several labels at once have gaps of their own",
                 fix="give one duration, or min_duration of what is between",
             )  # fmt: skip
-        for argument in (*_BY_CLASS, "merge_gap"):
+        for argument in BY_CLASS:
             value = getattr(self, argument)
             if isinstance(value, dict):
                 _require_named(argument, value, names)
@@ -273,7 +301,7 @@ class EventRule:
     def head(self, heads: Heads, h: int) -> EventRule:
         """Return the rule of one head; that of a label has the classes not robin and robin."""
         shown = heads.columns[h]
-        given = {name: getattr(self, name) for name in (*_BY_CLASS, "merge_gap")}
+        given = {name: getattr(self, name) for name in BY_CLASS}
         own: dict[str, Any] = {
             name: {one: value[one] for one in shown if one in value}
             if isinstance(value, dict)
@@ -320,14 +348,13 @@ class EventRule:
             "ignore": [name in self.ignore for name in names],
             "log": self.evidence == "log",
             "floor": LEAST,
-            "min_probability": math.nan if self.min_probability is None else self.min_probability,
-            "max_gap": math.inf if self.max_gap is None else self.max_gap,
-            "max_delay": math.inf if self.max_delay is None else self.max_delay,
-            "merge_gap": -1.0 if self.merge_gap is None else self.merge_gap,
             "pad_before": self.pad[0],
             "pad_after": self.pad[1],
-            "shift": self.shift,
-            "max_duration": math.inf if self.max_duration is None else self.max_duration,
+            **{
+                name: option.core if getattr(self, name) is None else getattr(self, name)
+                for name, option in OPTIONS.items()
+                if option.core is not None
+            },
         }
 
     def __repr__(self) -> str:
@@ -336,10 +363,19 @@ class EventRule:
         return f"EventRule({self.change_cost!r}{options})"
 
 
+OPTIONS: dict[str, Option] = {one.name: one.metadata["option"] for one in fields(EventRule)}
+"""The table of options, in their order."""
+BY_CLASS = tuple(name for name, option in OPTIONS.items() if option.by_class)
+
+
 def _by_class(argument: str, value: Any, check: Any) -> Any:
     """Return one number, or one for each class that is named, checked."""
     if isinstance(value, Mapping):
         return {str(name): check(argument, x, str(name)) for name, x in value.items()}
+    return check(argument, value)
+
+
+def _one(argument: str, value: Any, check: Any) -> Any:
     return check(argument, value)
 
 
@@ -357,6 +393,40 @@ def _bias(argument: str, value: Any, entry: str | None = None) -> float:
         must = "it must be a number from -1 to 1"
         raise ArgumentError(argument, value, must=must, entry=entry)
     return float(value)
+
+
+def _pair(argument: str, value: Any) -> tuple[float, ...]:
+    if isinstance(value, str) or not isinstance(value, Iterable) or len(tuple(value)) != 2:
+        must = "it must be a pair: the time before and the time after"
+        raise ArgumentError(argument, value, must=must)
+    return tuple(_span(argument, side) for side in value)
+
+
+def _evidence(argument: str, value: Any) -> str:
+    if value not in EVIDENCE:
+        raise ArgumentError(argument, value, must=f"it must be one of {', '.join(EVIDENCE)}")
+    return str(value)
+
+
+def _share(argument: str, value: Any) -> float:
+    if not is_number(value) or not 0 < value < 1:
+        raise ArgumentError(argument, value, must="it must be a number between 0 and 1")
+    return float(value)
+
+
+def _classes(argument: str, value: Any) -> tuple[str, ...]:
+    names = [value] if isinstance(value, (str, int)) else list(value)
+    return tuple(dict.fromkeys(map(str, names)))
+
+
+_CHECKS: dict[str, Any] = {
+    "duration": _span,
+    "bias": _bias,
+    "pair": _pair,
+    "evidence": _evidence,
+    "share": _share,
+    "classes": _classes,
+}
 
 
 def _require_named(argument: str, named: Iterable[str], classes: tuple[str, ...]) -> None:

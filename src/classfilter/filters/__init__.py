@@ -1,18 +1,10 @@
 """Filters: what turns a stream of class probabilities into a steady one."""
 
 from ..support.imports import public
-from .base import Filter, FilterType, with_options
-from .baselines import (
-    EmaFilter,
-    EmaState,
-    HoldFilter,
-    HoldState,
-    MeanFilter,
-    RawFilter,
-    RawState,
-    VoteFilter,
-    WindowState,
-)
+from . import baselines
+from .base import KINDS, CompiledFilter, Filter, FilterType, with_options
+from .baselines import *  # noqa: F403
+from .baselines import EmaState, HoldState, RawState, WindowState
 from .dirichlet import DirichletFilter, DirichletState, default_concentration
 from .multi_label import MultiLabelFilter, heads_of_filter, with_classes
 from .rates import exponential, generator
@@ -28,6 +20,8 @@ from .smoothing import (
 )
 from .sticky import StickyFilter, StickyState
 
-public(DirichletFilter, DirichletState, StickyFilter, StickyState, Filter, MultiLabelFilter)
-public(EmaFilter, HoldFilter, MeanFilter, RawFilter, VoteFilter)
+public(*KINDS.values(), DirichletState, StickyState, Filter, MultiLabelFilter)
 public(EmaState, HoldState, RawState, WindowState, module=__name__)
+
+BASELINES = tuple(kind for kind, cls in KINDS.items() if not issubclass(cls, CompiledFilter))
+"""The kinds of the simple filters."""

@@ -47,6 +47,13 @@ class Filter(Protocol):
         """Return an independent filter in the same state."""
 
 
+KINDS: dict[str, Any] = {}
+"""The filter classes, by the name that each has in files of settings as its `_kind`.
+
+A constructor takes the classes first, then options by name, and keeps the options in `_options`.
+"""
+
+
 class BaseFilter:
     """A filter built from its classes and options, so that it can be copied and saved."""
 
@@ -55,9 +62,14 @@ class BaseFilter:
     probs: Any
     state: Any
 
-    def __init_subclass__(cls) -> None:
+    _kind: str
+    """The name of the class in files of settings; a class that has one can be saved."""
+
+    def __init_subclass__(cls, of_heads: bool = False) -> None:
         if "__init__" in vars(cls):
             names_keywords(cls)
+        if "_kind" in vars(cls) and not of_heads:
+            KINDS[cls._kind] = cls
 
     @property
     def classes(self) -> tuple[Any, ...]:

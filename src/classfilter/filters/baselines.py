@@ -19,6 +19,8 @@ from ..support.types import Array, Bools, Classes, Duration, is_number
 from ..support.validation import class_names
 from .base import BaseFilter, decay, half_life_of
 
+__all__ = ["EmaFilter", "HoldFilter", "MeanFilter", "RawFilter", "VoteFilter"]
+
 MAX_WINDOW = 1_000_000
 """The rows of a window are kept in memory."""
 

@@ -18,7 +18,7 @@ from .base import BaseFilter, CompiledFilter, Filter, with_options
 from .runner import StreamRunner, pack_state, unpack_state
 
 
-class MultiLabelFilter(BaseFilter):
+class MultiLabelFilter(BaseFilter, of_heads=True):
     """Labels that may be true at once, such as the birds in a recording, each filtered by itself.
 
     A row is one score per label, each in [0, 1]; they need not sum to 1. Each label has a filter of

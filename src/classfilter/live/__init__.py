@@ -4,6 +4,7 @@ from ..support.imports import public
 from .cascade import Cascade, CascadeState, Step
 from .ndjson import Served, serve
 from .pipes import ReaderBlocked
+from .streams import description
 
 __all__ = [
     "Cascade",
@@ -11,6 +12,7 @@ __all__ = [
     "ReaderBlocked",
     "Served",
     "Step",
+    "description",
     "serve",
 ]
 

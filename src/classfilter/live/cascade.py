@@ -12,8 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..engine import Engine, Sight
-from ..engine import store as file
+from ..engine import Engine, Sight, store
 from ..errors import ArgumentError
 from ..filters import Filter, pack_state, unpack_state
 from ..inputs import LABEL, Heads, head_prediction, positive_duration, prediction
@@ -72,7 +71,7 @@ def describe_error(error: Exception) -> str:
     --------
     >>> from classfilter import RowError
     >>> rule = "a probability must not be negative"
-    >>> describe_error(RowError("probs", -0.2, rule=rule, row=0, entry=1))
+    >>> describe_error(RowError("probs", -0.2, must, row=0, entry=1))
     'it[1] is -0.2; a probability must not be negative'
     """
     if isinstance(error, ArgumentError) and error.argument == "probs":
@@ -434,30 +433,33 @@ class Cascade:
         self._last = {name: float(at) for name, at in last.items()}
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the state to a file, which appears complete or not at all; see `load`."""
+        """Write the state to a file, a SQLite database; all of it or nothing; see `load`."""
         filter_state, policy_state, time, last = self.state
         table = Engine(self._pipe).table
         slot = table.add(None)
         table.columns.states[slot] = pack_state(filter_state, self.filter.probs.dtype)
         table.columns.times[slot] = math.nan if time is None else time
         meta = {"policy": to_builtin(policy_state), "last": last}
-        file.write(path, file.Saved("cascade", self._pipe, *table.held(), meta, {}))
+        saved = store.Saved("cascade", self._pipe, *table.held(), meta, [], 1)
+        with store.File(path, "cascade") as file:
+            file.write(saved, lambda i: b"")
 
     def load(self, path: str | PathLike[str]) -> None:
         """Take the state from a file written by `save`, or raise and say why that is impossible.
 
         The settings of filter, weights, channels and policy must be those that it was written with.
         """
-        otherwise = f"no state of a cascade; {file.REMEDY}"
-        saved = file.read(path, "cascade", otherwise, self._pipe)
-        with file.damaged(path):
-            (numbers,), (time,) = saved.columns.states, saved.columns.times.tolist()
-            self.state = CascadeState(
-                unpack_state(self.filter, numbers),
-                from_builtin(saved.meta["policy"], self.policy.state),
-                None if math.isnan(time) else time,
-                dict(saved.meta["last"]),
-            )
+        with store.File(path, "cascade", write=False) as file:
+            read = file.read(self._pipe)
+            with file.damage():
+                saved, [numbers] = read.saved, read.states()
+                [time] = saved.columns.times.tolist()
+                self.state = CascadeState(
+                    unpack_state(self.filter, numbers),
+                    from_builtin(saved.meta["policy"], self.policy.state),
+                    None if math.isnan(time) else time,
+                    dict(saved.meta["last"]),
+                )
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.filter!r}, {list(self._sources)}, {self.policy!r})"

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from ..engine import store
 from ..errors import ArgumentError
 from ..inputs import COLUMNS, TableFormat, TimeScale, check_named, per_second, softmax
 from ..pipeline import DEFAULT_SOURCE, Pipeline
@@ -73,27 +74,35 @@ class LineFilter:
         self._layouts: dict[tuple[str, ...], tuple[bool, bool]] = {}
         self._factor = per_second(form.unit)
         self.first_rows: list[tuple[str | None, float, bool]] | None = []
-        self._unnumbered = 0
+        self._unnumbered = self.taken = 0
         self.dates = False
         self.streams: LiveStreams | None = None
 
     def open(self, state: Path | None, every: float, limits: Mapping[str, Any]) -> None:
-        """Use a file of states, and go on from it if it exists."""
-        self._state, self._every, self._limits = state, every, limits
-        if state and state.exists():
-            self._use(resume(self._make_pipe, state, every, self._form.unit, **limits))
+        """Use a file of states, and go on from what it has."""
+        self._every, self._limits = every, limits
+        self._file = None if state is None else store.File(state, "lines")
+        if self._file is not None and not self._file.is_new:
+            try:
+                self._use(resume(self._make_pipe, self._file, every, self._form.unit, **limits))
+            except BaseException:
+                self._file.close()
+                raise
+
+    def close(self) -> None:
+        """Close the file."""
+        if self._file is not None:
+            self._file.close()
 
     def wait(self) -> float | None:
         """Return the seconds until the file is due; None if there is nothing to save."""
         return self.streams.wait() if self.streams else None
 
-    def save(self) -> None:
-        """Write the file, if there is anything new."""
-        if self.streams:
-            self.streams.save()
-
     def filter_line(self, line: bytes) -> bytes | None:
         """Return the result, with its newline; None for a blank line or one that is skipped."""
+        self.taken += 1
+        if self.streams is not None:
+            self.streams.taken += 1
         if len(line) > MAX_LINE:
             self._unnumbered += 1
             raise LineError(f"is longer than {MAX_LINE:,} bytes; end each object with a newline")
@@ -137,13 +146,11 @@ class LineFilter:
         if labelled and row.get(self._label_keys[1]) is None and probs[0] == probs[0]:
             given = probs.index(max(probs))  # how much a class counts, a smoother may say otherwise
         try:
-            estimate = self._update(name, at, body, source, given, self._number_key is not None)
+            estimate = self._update(name, at, source, given)
         except (ValueError, TypeError, ArithmeticError) as error:
             if self._form.scores == "probabilities" and self._is_exclusive:
                 check_probs(self._keys, scores)  # it names the key
             raise LineError(str(error)) from None
-        if estimate is None:
-            return None
         if self.first_rows is not None:
             self.first_rows.append((name, at, type(row[self._time]) is not str))
         f = estimate.tolist()
@@ -193,7 +200,7 @@ class LineFilter:
         self._numbers = "".join(f',"f_{name[1:]}:%r' for name in quoted)
         self._added = [f'{self._numbers},"class":{quoted[k]}' for k in order]
         self._results = self._result_keys(columns)
-        self._update = streams.update
+        self._update = streams.tracker.update
         self.streams = streams
 
     def _result_keys(self, columns: tuple[str, ...]) -> list[str]:
@@ -329,14 +336,17 @@ class LineFilter:
             if check_scores(keys, scores):
                 self._converted(scores)
         if self.streams is None:
-            where = self._state, self._every, self._form.unit
+            where = self._file, self._every, self._form.unit
             self._use(LiveStreams(pipe, columns, *where, **self._limits))
+            assert self.streams is not None
+            self.streams.taken = self.taken
             if self._number_key is not None:
                 self._take_number(row)
         elif set(columns) != set(self.streams.columns):
             raise ValueError(
-                f"{self._state} was written with the classes {list(self.streams.columns)}, but the "
-                f"first line has {list(columns)}; give lines of the same classes, or another file"
+                f"{self._file and self._file.path} was written with the classes "
+                f"{list(self.streams.columns)}, but the first line has {list(columns)}; give lines "
+                "of the same classes, or another file"
             )
         else:
             self._use(self.streams)  # with the keys of this line

@@ -26,11 +26,10 @@ from ..pipeline import Pipeline
 from ..support.atomic import check_folder, check_regular, real_path
 from ..support.signals import Signals
 from ..support.types import Classes
-from .event_lines import EventLines
 from .line_filter import LineFilter
 from .line_values import LineError
 from .pipes import Sink, lines
-from .streams import LiveStreams, locked
+from .streams import EventFile, LiveStreams
 
 LINES = 16
 """In many lines at once, it looks after so many; where they come one by one, after each."""
@@ -117,6 +116,7 @@ def serve(
     line_number: str | None = None,
     events: Path | None = None,
     lag: int | None = None,
+    finish: bool = False,
 ) -> Served:
     """Filter lines until the input ends, or SIGTERM or SIGINT comes.
 
@@ -130,15 +130,15 @@ def serve(
     errors : text file, optional
         Where messages about rejected lines go; standard error by default.
     state : Path, optional
-        A file of all states: read at the start if it exists, replaced as time goes on, at the end,
-        and at a signal. It is never ahead of the results. The input may be replayed from any
-        earlier line, or go on after the lines that the file has: in each stream, those are skipped.
-        One process at a time can use it.
+        A SQLite database of all states: read at the start if it exists, changed as time goes on, at
+        the end, and at a signal. It is never ahead of the results. The input goes on after the
+        lines that it has taken or, with `line_number`, anywhere before. One process at a time can
+        use it.
     every : float, default 1
         Minimum of seconds between two saves. Where these take long, they are further apart.
     expire_after, max_streams : float, int, optional
         As in `Tracker`: a stream is over when more than `expire_after` passes without a line of it;
-        its next line begins it anew. In a replay, lines of a dropped stream are filtered again.
+        its next line begins it anew.
     max_jump : float, optional
         A line whose time is more than that after the last one of its stream is rejected, unless the
         next line of the stream confirms it: one wrong time would make all later ones invalid.
@@ -152,9 +152,12 @@ def serve(
         The key of a number that grows from line to line. The file then knows the last one, lines up
         to it are skipped, and a resumed input that leaves some out is an error.
     events : Path, optional
-        Append a line for each event that is confirmed to this file, each once, also after a crash;
-        with the path ``-``, write them in place of the results. The pipeline needs a rule then.
-        Without `state`, all streams are over at the end, and their last events are confirmed.
+        Append a line for each event that is confirmed to this file; with the path ``-``, write them
+        in place of the results. The pipeline needs a rule then. With `state`, they are printed once
+        that has them; after a crash, some come again, with the same number. Without it, all streams
+        are over at the end, and their last events are confirmed.
+    finish : bool, default False
+        With `state`, too, all streams are over at the end.
     lag : int, optional
         As in `Tracker`: events are decided on rows smoothed with so many later lines of the stream.
 
@@ -196,30 +199,37 @@ def serve(
         raise ValueError(f"{state} is the file of states and that of events; give two files")
     number = filtered = rejected = skipped = 0
     with ExitStack() as stack:
-        if state:
-            stack.enter_context(locked(state))
         signals = stack.enter_context(Signals())
         live = LineFilter(make_pipe, form, line_number)
         live.open(state, every, limits)
+        stack.callback(live.close)
         if live.streams is not None:
             print(f"{state}: {live.streams.summary()}", file=log, flush=True)
         out, watch = Sink(sink, signals), SourceWatch(log)
-        event_lines = None
-        if events is not None:
-            if state is None and not only and events.exists() and events.stat().st_size:
+        event_file = None
+        if events is not None and not only:
+            if live.streams is None and events.exists() and events.stat().st_size:
                 raise ValueError(
                     f"{events} has events already; give --state of the run that wrote them, or "
                     "another file"
                 )
-            event_lines = EventLines(None if only else events, out.write, log)
-            stack.callback(event_lines.close)
-            event_lines.resume(live.streams)
+            event_file = EventFile(events)
+            stack.callback(event_file.close)
+        print_event = out.write if event_file is None else event_file.write
+
+        def print_events() -> None:
+            if live.streams is not None and events is not None:
+                for line in live.streams.event_lines():
+                    print_event(line)
 
         def save() -> None:
-            if event_lines is not None and state is not None:
-                event_lines.sync()
-            live.save()
+            if live.streams is not None:
+                if event_file is not None and state is not None:
+                    event_file.sync()
+                live.streams.save()
+                print_events()
 
+        print_events()
         for batch in lines(source, signals, live.wait):
             for line in batch:
                 number += 1
@@ -230,13 +240,13 @@ def serve(
                     print(f"line {number}: {error}", file=log, flush=True)
                     continue
                 if result is not None:
-                    if event_lines is None or not only:
+                    if events is None or not only:
                         out.write(result)
                     filtered += 1
-                    if event_lines is not None and live.streams is not None:
-                        if live.streams.dates is None:
-                            live.streams.dates = live.dates
-                        event_lines.write(live.streams)
+                    if live.streams is not None and live.streams.dates is None:
+                        live.streams.dates = live.dates
+                    if state is None:
+                        print_events()
                     if live.first_rows is not None:
                         _say(live.notice(), log)
                     watch.look(live.streams, number)
@@ -248,12 +258,14 @@ def serve(
                     save()
                 except OSError as error:
                     print(f"{state} was not saved, going on: {error}", file=log, flush=True)
-        if event_lines is not None and live.streams is not None and state is None:
-            live.streams.tracker.drop(live.streams.tracker.streams)
-            event_lines.write(live.streams)
+        if live.streams is not None and events is not None and (finish or state is None):
+            live.streams.finish()
         save()
+        save()  # the file forgets the events that were printed
         _say(live.notice(end=True), log)
-        _report(live, state, log)
+        if live.streams is not None and live.streams.skipped:
+            text = f"{state} had {live.streams.skipped:,} lines already; they were skipped"
+            print(text, file=log, flush=True)
         watch.summarize()
     skipped = live.streams.skipped if live.streams else 0
     return Served(number, filtered, rejected, skipped, "signal" if signals.received else "end")
@@ -277,20 +289,11 @@ class _Log:
 def _report_skipped(
     streams: LiveStreams, before: int, number: int, state: Path | None, log: TextIO
 ) -> int:
-    """Say that lines are skipped, while it happens: the first, and where their count doubles.
-
-    After a restart, a clock that has gone back looks like lines that come again.
-    """
-    count, line = streams.skipped, streams.last_skipped
+    """Say that lines are skipped, while it happens: the first, and where their count doubles."""
+    count = streams.skipped
     if count > before and count & (count - 1) == 0:
-        why = "by its number"
-        if line is not None:
-            why = f"time {line.time!r} of stream {line.stream!r} is not after {line.last!r}"
-        print(
-            f"line {number}: {state} has it already ({why}); skipped, {count:,} so far",
-            file=log,
-            flush=True,
-        )
+        text = f"line {number}: {state} has it already (by its number); skipped, {count:,} so far"
+        print(text, file=log, flush=True)
     return count
 
 
@@ -298,20 +301,3 @@ def _say(notice: ArgumentError | None, log: TextIO) -> None:
     """Say what seems to be wrong."""
     if notice is not None:
         print(f"classfilter: {notice.text(typed=True)}", file=log, flush=True)
-
-
-def _report(live: LineFilter, state: Path | None, log: TextIO) -> None:
-    """Say how many lines were skipped, and of which streams no other came."""
-    streams = live.streams
-    if streams is None or not streams.skipped:
-        return
-    text = f"{state} had {streams.skipped:,} lines already; they were skipped"
-    behind = streams.behind() if streams.line < 0 else []
-    if behind:
-        times = [f"{name!r} ({streams.tracker.time(name)!r})" for name in behind[:3]]
-        text += (
-            f"; no line came after the time there of {len(behind):,} of its streams: "
-            f"{', '.join(times)}{', ...' * (len(behind) > 3)}; where that time is wrong, move the "
-            "file away"
-        )
-    print(text, file=log, flush=True)

@@ -5,9 +5,9 @@ from .channel import Channel, Channels, beta_from_confusion
 from .expected import Expected
 from .heads import corrected_row, of_head, weight_text
 from .pipeline import DEFAULT_SOURCE, MAX_SOURCES, Observation, Pipeline
-from .settings import differing, from_builtin, options, to_builtin
+from .reader import from_settings, load, parse_settings
+from .settings import differing, from_builtin, options, prepared, to_builtin, to_json
 from .smoothing import has_temperature, smooth, smoothed_by, tempered, under_rule
-from .toml import from_settings, load
 
 __all__ = [
     "DEFAULT_SOURCE",
@@ -26,10 +26,13 @@ __all__ = [
     "load",
     "of_head",
     "options",
+    "parse_settings",
+    "prepared",
     "smooth",
     "smoothed_by",
     "tempered",
     "to_builtin",
+    "to_json",
     "under_rule",
     "weight_text",
 ]

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from ..support.types import is_number
+from .settings import check_object
 
 
 class Expected(NamedTuple):
@@ -33,7 +34,7 @@ class Expected(NamedTuple):
     longest_disagreement: float
 
     def as_section(self) -> dict[str, Any]:
-        """Return it as a section of TOML has it."""
+        """Return it as a section of a file."""
         return {k: list(v) if isinstance(v, tuple) else v for k, v in self._asdict().items()}
 
 
@@ -46,9 +47,7 @@ def all_expected(sections: Mapping[Any, Any], K: int) -> dict[str, Expected]:
 def _checked(source: str, section: Any, K: int) -> Expected:
     """Return the section of a source, or raise and say what is wrong with it."""
     title = f"expected.{source}"
-    if not isinstance(section, Mapping) or set(section) != set(Expected._fields):
-        known = ", ".join(Expected._fields)
-        raise ValueError(f"{title} must be a section, [{title}], with {known}; or remove it")
+    check_object(title, section, Expected._fields, needed=Expected._fields)
     for key, value in section.items():
         several = key == "longest_runs"
         numbers = value if several else [value]

@@ -33,7 +33,15 @@ from .heads import (
     weight_text,
     weights_of_heads,
 )
-from .settings import LAYOUT, options, saved_kind, settings_of_rows, to_builtin, to_toml
+from .settings import (
+    check_classes,
+    options,
+    prepared,
+    saved_kind,
+    settings_of_rows,
+    to_builtin,
+    to_json,
+)
 
 
 def require_filter(filter: Any) -> Any:  # noqa: A002
@@ -408,7 +416,7 @@ class Pipeline:
 
     @cached_property
     def settings(self) -> dict[str, Any]:
-        """All settings as built-in values, laid out as a TOML file is.
+        """All settings as built-in values, laid out as in a file.
 
         Every option is there, so that a file keeps its meaning if defaults change.
         """
@@ -419,18 +427,24 @@ class Pipeline:
         if self.rule is not None:
             settings["events"] = self.rule.settings
         if self.smoother is not None:
-            rule = self.smoothing.rule
-            settings["smoother"] = {
-                **{k: x for k, x in settings_of_rows(self.smoother).items() if k not in LAYOUT},
-                **({} if rule is None else {"events": rule.settings}),
-            }
+            settings["smoother"] = self.smoothing.settings
         return settings
 
     @property
-    def settings_and_expected(self) -> dict[str, Any]:
-        """All settings, and what each source did when tuned, as a file has them."""
-        expected = {name: known.as_section() for name, known in self.expected.items()}
-        return {**self.settings, "expected": expected} if expected else self.settings
+    def content(self) -> dict[str, Any]:
+        """What a file has: all settings, what JavaScript needs, and what each source did."""
+        content = dict(self.settings)
+        heads = self.heads.names
+        filters = [self._fresh] if self.heads.is_exclusive else self._fresh.filters
+        computed = dict(zip(heads, map(prepared, filters), strict=True))
+        if "labels" in content:
+            of_labels = content["labels"].items()
+            content["labels"] = {name: {**of, **computed[name]} for name, of in of_labels}
+        else:
+            content |= computed[heads[0]]
+        if self.expected:
+            content["expected"] = {name: one.as_section() for name, one in self.expected.items()}
+        return content
 
     @cached_property
     def digest(self) -> str:
@@ -509,19 +523,19 @@ class Pipeline:
 
         return calibrated(self, rows)
 
-    def save(self, path: str | PathLike[str], policy: Policy | None = None) -> None:
-        """Write filter, weights, channels, policy, rule and smoother as a TOML file; see `load`.
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write filter, weights, channels, policy, rule and smoother as JSON; see `load`.
 
         Numbers are restored to the bit. The file appears complete or not at all.
         """
-        pipe = Pipeline.of(self, policy=policy)
-        for configured in (pipe._fresh, pipe.smoothing._fresh, pipe.policy):
+        for configured in (self._fresh, self.smoothing._fresh, self.policy):
             if configured is not None and "_kind" not in vars(type(configured)):
                 kind = type(configured).__name__
                 raise TypeError(f"a {kind} cannot be saved; save a filter or policy of classfilter")
-        text = to_toml(pipe.settings_and_expected)
+        check_classes(self.classes)
+        text = to_json(self.content).encode()
         with atomic_write(fspath(path)) as file:
-            file.write(text.encode())
+            file.write(text)
 
     def __repr__(self) -> str:
         corrected = [name for name, c in self.channel.items() if c is not None]

@@ -1,15 +1,14 @@
-"""Settings as built-in values and as TOML, exact to the bit."""
+"""Settings as built-in values and as JSON, exact to the bit."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping
+import json
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-LAYOUT = ("classes", "scores", "heads")
-"""The settings that say what the columns are: those of a smoother are those of its pipeline."""
+from ..filters import Filter, StickyFilter
 
 
 def from_builtin(value: Any, pattern: Any) -> Any:
@@ -92,60 +91,73 @@ def differing(
     return None
 
 
-def to_toml(settings: Mapping[str, Any]) -> str:
-    """Return settings, as a pipeline has them, as the text of a TOML file.
+def prepared(filter_: Filter) -> dict[str, Any]:
+    """Return what JavaScript needs beside the options of a filter: it cannot compute rates."""
+    if not isinstance(filter_, StickyFilter) or filter_.stay is not None:
+        return {}
+    *_, rates = filter_._prepared
+    assert rates is not None
+    computed: dict[str, Any] = {"rates": rates.tolist()}
+    if filter_._modes is not None:
+        computed["modes"] = [row for part in filter_._modes for row in _as_rows(part.tolist())]
+        computed["pairs"] = filter_._modes.pairs
+    return {"prepared": computed}
+
+
+def _as_rows(part: list[Any]) -> list[Any]:
+    """Return a vector as one row, a matrix as its rows."""
+    return part if isinstance(part[0], list) else [part]
+
+
+def to_json(settings: Mapping[str, Any], indent: str = "") -> str:
+    """Return settings as text, a key on each line; cut off anywhere, it is not JSON.
 
     Examples
     --------
     >>> import classfilter as cf
     >>> pipe = cf.Pipeline(cf.EmaFilter(["walk", "sit"], gamma=0.95), beta={"weak": 0.1})
-    >>> print(to_toml(pipe.settings).strip())
-    classes = ["walk", "sit"]
-    filter = "ema"
-    <BLANKLINE>
-    [options]
-    gamma = 0.95
-    <BLANKLINE>
-    [beta]
-    weak = 0.1
+    >>> print(to_json(pipe.settings))
+    {
+     "classes": ["walk", "sit"],
+     "filter": "ema",
+     "options": {
+      "gamma": 0.95
+     },
+     "beta": {
+      "weak": 0.1
+     }
+    }
     """
-    for name in settings["classes"]:
+    lines = []
+    for key, value in settings.items():
+        several = isinstance(value, Mapping) and value
+        text = to_json(value, f"{indent} ") if several else _dump(value)
+        lines.append(f"\n{indent} {_dump(key)}: {text}")
+    return f"{{{','.join(lines)}\n{indent}}}"
+
+
+def _dump(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, allow_nan=False)
+
+
+def check_object(
+    title: str, section: Any, allowed: Sequence[str], needed: Sequence[str] = ()
+) -> None:
+    """Raise unless settings are an object with some keys, and name the key that is wrong."""
+    if not isinstance(section, Mapping):
+        raise ValueError(f"{title} is {section!r}; it must be an object")
+    for key in section:
+        if key not in allowed:
+            raise ValueError(f"unknown key {title}.{key}; there are {', '.join(allowed)}")
+    for key in needed:
+        if key not in section:
+            raise ValueError(f"{title}.{key} is missing; add it")
+
+
+def check_classes(classes: Iterable[Any]) -> None:
+    """Raise unless names of classes are restored by JSON as they are."""
+    for name in classes:
         if isinstance(name, bool) or not isinstance(name, (str, int)):
             raise ValueError(
                 f"classes has {name!r}; only text and whole numbers can be saved: rename it"
             )
-    return "\n".join(_section("", settings)).lstrip("\n") + "\n"
-
-
-def _section(title: str, entries: Mapping[str, Any]) -> list[str]:
-    """Return the lines of a section, and of those within it."""
-    inner = {key: value for key, value in entries.items() if isinstance(value, Mapping)}
-    plain = {key: value for key, value in entries.items() if key not in inner}
-    lines = ["", f"[{title}]"] if title and (plain or not inner) else []
-    lines += [f"{_toml_key(key)} = {_value(value)}" for key, value in plain.items()]
-    for key, value in inner.items():
-        lines += _section(f"{title}.{_toml_key(key)}" if title else _toml_key(key), value)
-    return lines
-
-
-def _value(value: Any) -> str:
-    """Return a value in TOML."""
-    if isinstance(value, (list, tuple)):
-        return f"[{', '.join(_value(item) for item in value)}]"
-    if isinstance(value, str):
-        return f'"{re.sub(_ESCAPED, _escape, value)}"'
-    if isinstance(value, bool):
-        return str(value).lower()
-    return str(value) if isinstance(value, int) else repr(float(value))
-
-
-_ESCAPED = r'["\\\x00-\x1f\x7f]'
-
-
-def _escape(match: re.Match[str]) -> str:
-    char = match.group()
-    return f"\\{char}" if char in '"\\' else f"\\u{ord(char):04x}"
-
-
-def _toml_key(key: str) -> str:
-    return key if re.fullmatch(r"[A-Za-z0-9_-]+", key) else _value(key)

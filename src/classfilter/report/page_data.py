@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..embedded import prepared
 from ..filters import DirichletFilter, StickyFilter
 from ..inputs import DEFAULT_RELIABILITY, Rows
 from ..pipeline import Pipeline
@@ -53,7 +52,6 @@ def playable(tuned: Pipeline) -> Pipeline:
 def page_data(streams: NamedRecordings, tuned: Pipeline) -> dict[str, Any]:
     """Return what the page's script reads; the sources of the streams are among the pipeline's."""
     played = _played(tuned)
-    filter_ = played.filter
     first = streams[0][1]
     columns = played.heads.order_in(first.classes)
     place_of = np.argsort(columns)
@@ -65,7 +63,7 @@ def page_data(streams: NamedRecordings, tuned: Pipeline) -> dict[str, Any]:
         "independent": False,
         **_time_kind([rec for _, rec in streams]),
         "step": step_of([rec for _, rec in streams]),
-        "configs": [played.settings_and_expected | prepared(filter_)],
+        "configs": [played.content],
         "streams": [
             {
                 "name": name,

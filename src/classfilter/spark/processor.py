@@ -230,6 +230,8 @@ class EventProcessor(StreamProcessor):
         With how many later rows each row is smoothed before events are decided.
     dates : bool
         Whether times come out as microseconds, for dates; else as they are.
+    starts : bool, default False
+        Whether starts that are final come out, too.
     """
 
     def __init__(
@@ -240,9 +242,10 @@ class EventProcessor(StreamProcessor):
         expire_after: float | None,
         lag: int | None,
         dates: bool,
+        starts: bool = False,
     ) -> None:
         super().__init__(form, columns, names, expire_after)
-        self._lag, self._dates = lag, dates
+        self._lag, self._dates, self._starts = lag, dates, starts
         if lag is not None:  # the states of another lag are others
             text = f"{form.settings.digest} lag {lag}"
             self._digest = hashlib.blake2b(text.encode(), digest_size=8).digest()
@@ -256,17 +259,29 @@ class EventProcessor(StreamProcessor):
         pipe, lag = self._form.settings, self._lag
         smoother = None if lag is None else pipe.smoothing
         rule = (smoother or pipe).rule
-        return Engine(pipe, smoother=smoother, lag=lag, rule=rule, expire_after=self._expire_after)
+        return Engine(
+            pipe,
+            smoother=smoother,
+            lag=lag,
+            rule=rule,
+            starts=self._starts,
+            expire_after=self._expire_after,
+        )
 
     def _take(self, row: Row, stream: Any) -> list[Row]:
         self._filter(row, stream)
         return self._confirmed()
 
     def _confirmed(self) -> list[Row]:
-        return [
-            self._row(event_of(stream, self._classes, *event[:4]), "ok", None)
+        starts = [
+            (event_of(stream, self._classes, k, start, None, None), "start")
+            for stream, k, start in self._engine.pop_starts()
+        ]
+        events = [
+            (event_of(stream, self._classes, *event[:4]), "ok")
             for stream, event in self._engine.pop()
         ]
+        return [self._row(event, status, None) for event, status in starts + events]
 
     def _refused_row(self, row: Row, status: str, error: str) -> Row:
         stream = row[self._at[self._form.layout.columns["stream"]]]

@@ -121,6 +121,7 @@ def event_stream(
     rule: EventRule | None = None,
     *,
     lag: int | None = None,
+    starts: bool = False,
     beta: Weights | None = None,
     channel: Channels | None = None,
     expire_after: Duration | None = None,
@@ -155,6 +156,9 @@ def event_stream(
         Decide events later, on better rows: each smoothed with so many rows of its stream after it,
         by the pipeline's `smoother` and its rule, as `classfilter.events` does with
         ``smooth=True``.
+    starts : bool, default False
+        Let each event come out when its start is final, too, as `Tracker.pop_starts` returns it:
+        with the status "start", and without end, duration and probability.
     beta, channel, expire_after, delay, max_ahead, columns, scores, unit, invalid
         As in `filter_stream`. A query that continues from a checkpoint must have the settings that
         wrote it, the rule and the lag among them.
@@ -163,7 +167,7 @@ def event_stream(
     -------
     pyspark.sql.DataFrame
         Streaming, in output mode append: the columns of `event_frame`, with ``status``, which is
-        "ok" for events, and ``error``.
+        "ok" for events and "start" for starts, and ``error``.
     """
     smooth = lag is not None
     pipe, rule = pipe_and_rule(filter, rule, smooth, lag, beta=beta, channel=channel)  # type: ignore[assignment]
@@ -189,7 +193,7 @@ def event_stream(
     ]
     raw = types.StructType([*raw, types.StructField(TAKEN, types.IntegerType())])
     processor = EventProcessor(
-        form, live.rows.columns, raw.names, live.expire_after, lag=lag, dates=dates
+        form, live.rows.columns, raw.names, live.expire_after, lag=lag, dates=dates, starts=starts
     )
     found = live.through(processor, raw)
     status = column("status")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import glob
 import os
 import stat
 from collections.abc import Iterator
@@ -13,11 +12,6 @@ from threading import Event, Thread
 from typing import BinaryIO
 
 from ..errors import ArgumentError
-
-try:
-    import fcntl
-except ImportError:  # Windows has no such locks
-    fcntl = None  # type: ignore[assignment]
 
 SYNC_SECONDS = 0.5
 
@@ -44,7 +38,7 @@ def atomic_write(path: str | Path, *, private: bool = False) -> Iterator[BinaryI
             draft.replace(path)
     except BaseException:
         if draft is not None:
-            with suppress(OSError):  # `remove_drafts` may find it later
+            with suppress(OSError):
                 draft.unlink()
         raise
 
@@ -130,46 +124,11 @@ def check_regular(path: Path) -> None:
         raise FileExistsError(errno.EEXIST, "It is a pipe, a socket or a device", str(path))
 
 
-def remove_drafts(path: str | Path) -> None:
-    """Remove what processes that were killed while they wrote `path` have left behind."""
-    path = real_path(path)
-    for draft in path.parent.glob(f".{glob.escape(path.name)}.????????.tmp"):
-        with suppress(OSError):
-            if not stat.S_ISREG(draft.lstat().st_mode):  # opening a pipe would wait for a writer
-                continue
-            with draft.open("rb") as file:
-                if try_lock(file.fileno()):  # nobody writes it
-                    draft.unlink()
-
-
-def try_lock(fd: int) -> bool | None:
-    """Lock a file until it is closed; False if another one has it, None where nothing can."""
-    try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except (OSError, AttributeError):
-        return None
-    return True
-
-
-def require_lock(fd: int, path: Path) -> None:
-    """Lock a file until it is closed; if another process has it, close it and raise."""
-    if try_lock(fd) is False:
-        os.close(fd)
-        raise ValueError(f"{path} is in use by another process; end that, or give another file")
-
-
 def _open_draft(path: Path, mode: int) -> tuple[Path, BinaryIO]:
-    """Open a new file beside `path`, locked, so that `remove_drafts` leaves it alone."""
+    """Open a new file beside `path`."""
 
     def opener(name: str, flags: int) -> int:
         return os.open(name, flags, mode)
 
-    while True:
-        draft = path.with_name(f".{path.name}.{os.urandom(4).hex()}.tmp")
-        file = open(draft, "xb", opener=opener)  # noqa: SIM115
-        # It may have been removed before it was locked.
-        if try_lock(file.fileno()) is not False and os.fstat(file.fileno()).st_nlink:
-            return draft, file
-        file.close()
+    draft = path.with_name(f".{path.name}.{os.urandom(4).hex()}.tmp")
+    return draft, open(draft, "xb", opener=opener)

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from typing import Any
 
-from ..errors import ArgumentError, RowError
-from ..inputs import duration as parse_duration
-from .dates import exact, plain
-from .rows import NUMBER_TEXT, Cells, in_quotes, one_stream
+from ...errors import ArgumentError, RowError
+from ...inputs import duration as parse_duration
+from ..dates import exact, plain
+from .checks import NUMBER_TEXT, Cells, Format, in_quotes, one_stream
 
 TIERS = ("stream", "class")
 _TOKEN = re.compile(r'"((?:[^"]|"")*)"|(<\w+>)|(![^\n]*)|([^\s"!][^\s"]*)|(")')
@@ -195,3 +195,9 @@ def _intervals(events: Sequence[Any], first: Any, last: Any) -> Iterator[tuple[A
         at = e.end
     if at < last:
         yield at, last, ""
+
+
+FORMAT = Format(
+    "textgrid", "Praat's TextGrid", (".TextGrid",), write_textgrid, read_textgrid,
+    write_options=("tiers", "duration"), read_options=("tiers",), probability=False,
+)  # fmt: skip

@@ -1,66 +1,35 @@
-"""A pipeline read from a TOML file, or from its text; what is wrong in it is named."""
+"""A pipeline read from settings in JSON; what is wrong in them is named."""
 
 from __future__ import annotations
 
 import inspect
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from reprlib import repr as short
 from typing import Any
 
+import numpy as np
+
 from ..errors import ArgumentError
 from ..events import EventRule
-from ..filters import (
-    DirichletFilter,
-    EmaFilter,
-    Filter,
-    HoldFilter,
-    MeanFilter,
-    MultiLabelFilter,
-    RawFilter,
-    StickyFilter,
-    VoteFilter,
-)
+from ..filters import KINDS, Filter, MultiLabelFilter
 from ..inputs import duration
 from ..policy import Adaptive, Periodic, Policy
 from ..support.types import is_number
 from ..support.validation import check_weight
 from .channel import Channel
 from .pipeline import Pipeline
-from .settings import LAYOUT
-
-_FILTERS = (
-    DirichletFilter,
-    StickyFilter,
-    RawFilter,
-    MeanFilter,
-    EmaFilter,
-    VoteFilter,
-    HoldFilter,
-)
-KINDS: dict[str, Callable[..., Filter]] = {cls._kind: cls for cls in _FILTERS}
-"""The name in a file of each filter class. Its constructor takes the classes first, then options by
-name, and keeps the options in ``_options``."""
+from .settings import check_object, prepared
 
 POLICIES: dict[str, Callable[..., Policy]] = {"periodic": Periodic, "adaptive": Adaptive}
 """The name in a file of each policy class, which keeps its options in ``_options`` too."""
 
-OF_ROWS = ("filter", "options", "beta", "channel")
-_TOP_KEYS = ("classes", "scores", "filter")
-_SECTIONS = (
-    "heads",
-    "options",
-    "beta",
-    "channel",
-    "policy",
-    "events",
-    "expected",
-    "smoother",
-    "labels",
-)
+OF_ROWS = ("filter", "options", "prepared", "beta", "channel")
+OF_A_SMOOTHER = ("classes", "scores", "heads", *OF_ROWS, "labels", "events")
+KEYS = (*OF_A_SMOOTHER, "policy", "expected", "smoother")
+_PLAIN = ("classes", "scores", "filter")
 _TEXT = ("estimate", "dtype", "strong", "weak")
 _TRUTH = ("bounded",)
 _DURATIONS = ("half_life", "interval", "seconds")
@@ -72,8 +41,8 @@ def load(path: str | PathLike[str]) -> Pipeline:
     Parameters
     ----------
     path : str or Path
-        TOML as `save` writes it, or written by hand, or JSON as a report saves it. Options are
-        those of the filter's class.
+        JSON as `Pipeline.save` or a report writes it, or written by hand. Options are those of the
+        filter's class; those that are left out have their defaults. Durations may be text, "30s".
 
     Examples
     --------
@@ -81,8 +50,8 @@ def load(path: str | PathLike[str]) -> Pipeline:
     >>> import classfilter as cf
     >>> pipe = cf.Pipeline(cf.DirichletFilter(["walk", "sit"], 0.95), beta={"weak": 0.1})
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     pipe.save(f"{folder}/walk.toml")
-    ...     walk = load(f"{folder}/walk.toml")
+    ...     pipe.save(f"{folder}/walk.json")
+    ...     walk = load(f"{folder}/walk.json")
     >>> walk.filter, walk.beta
     (DirichletFilter(['walk', 'sit'], gamma=0.95, estimate='mode'), {'weak': 0.1})
     """
@@ -94,77 +63,78 @@ def load(path: str | PathLike[str]) -> Pipeline:
 
 
 def parse_settings(text: str) -> Pipeline:
-    """Return what the text of a TOML file describes, or of the same as JSON; see `load`."""
-    import tomllib
-
+    """Return what the text of a file describes; see `load`."""
     try:
-        return from_settings(_json(text) if text.lstrip()[:1] == "{" else tomllib.loads(text))
+        content = json.loads(text, object_pairs_hook=_once, parse_constant=_number)
+        if not isinstance(content, dict):
+            raise ValueError(f'it is {short(content)}; it must be an object, {{"classes": ...}}')
+        return from_settings(content)
+    except json.JSONDecodeError as error:
+        raise ValueError(f"it is not complete JSON: {error}; write it again with save") from None
     except RecursionError:
         raise ValueError("its lists are nested too deeply; numbers need two levels") from None
     except (MemoryError, OverflowError) as error:
         raise ValueError(f"a number in it is too large: {error}") from None
 
 
-def from_settings(content: dict[str, Any]) -> Pipeline:
-    """Return the pipeline of settings as built-in values, checked; see `Pipeline.settings`."""
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object of JSON, whose keys must differ."""
+    content = dict(pairs)
+    if len(content) < len(pairs):
+        names = [key for key, _ in pairs]
+        twice = next(key for key in names if names.count(key) > 1)
+        raise ValueError(f"key {twice} is there twice; keep one")
+    return content
+
+
+def _number(name: str) -> None:
+    raise ValueError(f"it has {name}, which is no number of JSON")
+
+
+def from_settings(content: Mapping[str, Any], title: str = "") -> Pipeline:
+    """Return the pipeline of settings as built-in values, checked; see `Pipeline.settings`.
+
+    `title` begins the names of what is wrong.
+    """
+    allowed = OF_A_SMOOTHER if title else KEYS
     for key in content:
-        if key not in (*_TOP_KEYS, *_SECTIONS):
-            known = (
-                "classes, scores, filter, [options], [heads], [beta], [channel.<source>], "
-                "[policy], [events], [expected.<source>], [smoother] and [labels.<label>]"
-            )
-            raise ValueError(f"unknown key {key}; there are {known}")
-    classes = content.get("classes")
+        if key not in allowed:
+            raise ValueError(f"unknown key {title}{key}; there are {', '.join(allowed)}")
+    classes, scores = content.get("classes"), content.get("scores", "probabilities")
     if classes is None:
-        raise ValueError('classes is missing; give their names: classes = ["walk", "sit"]')
+        raise ValueError(f'{title}classes is missing; give their names: ["walk", "sit"]')
     if not isinstance(classes, list) or any(type(name) not in (str, int) for name in classes):
-        raise ValueError(f"classes is {classes!r}; it must be a list of text or whole numbers")
-    pipe = _pipe_of(content)
-    if "smoother" not in content:
-        return pipe
-    return replace(pipe, smoother=_smoother(content, pipe))
-
-
-def _pipe_of(content: dict[str, Any], title: str = "") -> Pipeline:
-    """Return the pipeline of settings, but for its smoother; `title` is the section they are in."""
-    classes = content["classes"]
-    for name in _SECTIONS:
-        section = content.get(name, {})
-        for_all = name == "beta" and type(section) in (int, float)
-        if not isinstance(section, dict) and not for_all:
-            what = f"{title}{name}"
-            raise ValueError(f"{what} is {section!r}; it must be a section, [{what}]")
-    scores = content.get("scores", "probabilities")
+        rule = "it must be a list of text or whole numbers"
+        raise ValueError(f"{title}classes is {classes!r}; {rule}")
+    for name in content:
+        section, for_all = content[name], name == "beta" and type(content[name]) in (int, float)
+        if name not in _PLAIN and not isinstance(section, dict) and not for_all:
+            raise ValueError(f"{title}{name} is {section!r}; it must be an object")
     if scores not in ("probabilities", "independent"):
-        raise ValueError(f'scores is {scores!r}; it must be "probabilities" or "independent"')
-    read = _of_heads
-    if scores == "probabilities":
-        read = _of_rows
-        if "labels" in content:
-            raise ValueError('[labels] needs scores = "independent": several labels at once')
+        rule = 'it must be "probabilities" or "independent"'
+        raise ValueError(f"{title}scores is {scores!r}; {rule}")
+    for name in ("labels", "heads"):
+        if name in content and scores == "probabilities":
+            raise ValueError(f'{title}{name} needs "scores": "independent", several labels at once')
+    read = _of_rows if scores == "probabilities" else _of_heads
     f, weights, channels = read(content, classes, title)
-    policy = _policy(content["policy"]) if "policy" in content else None
-    rule = _rule(content["events"], f"{title}events") if "events" in content else None
-    expected = content.get("expected", {})
-    parts = {"beta": weights, "channel": channels, "policy": policy, "expected": expected}
+    smoother = None
+    if "smoother" in content:
+        smoother = from_settings(content["smoother"], f"{title}smoother.")
     try:
-        return Pipeline(f, rule=rule, **parts)
+        return Pipeline(
+            f,
+            beta=weights,
+            channel=channels,
+            policy=_policy(content["policy"]) if "policy" in content else None,
+            rule=_rule(content["events"], f"{title}events") if "events" in content else None,
+            expected=content.get("expected"),
+            smoother=smoother,
+        )
     except ArgumentError as error:
         if not title:
             raise
         raise error.replaced(argument=f"{title}events.{error.argument}") from None
-
-
-def _smoother(content: Mapping[str, Any], pipe: Pipeline) -> Pipeline:
-    """Return the smoother of settings; it has the classes and the heads of the pipeline."""
-    section, allowed = content["smoother"], [*OF_ROWS, "events"]
-    if not pipe.heads.is_exclusive:
-        allowed.append("labels")
-    for key in section:
-        if key not in allowed:
-            raise ValueError(f"unknown key smoother.{key}; [smoother] has {', '.join(allowed)}")
-    layout = {name: content[name] for name in LAYOUT if name in content}
-    return _pipe_of({**layout, **section}, "smoother.")
 
 
 def _of_rows(
@@ -184,11 +154,27 @@ def _of_rows(
         weights = check_weight(f"{title}beta", beta)
     channels = {n: _channel(f"{title}channel.{n}", x, len(classes)) for n, x in channel.items()}
     try:
-        return KINDS[kind](classes, **options), weights, channels
+        f = KINDS[kind](classes, **options)
     except ArgumentError as error:
         raise error.replaced(argument=f"{where}{error.argument}") from None
     except (TypeError, ValueError) as error:
         raise ValueError(f"{where}{error}") from None
+    _check_prepared(content.get("prepared"), f, title)
+    return f, weights, channels
+
+
+def _check_prepared(given: Any, f: Filter, title: str) -> None:
+    """Raise where what JavaScript runs on belongs to other transitions; Python computes its own."""
+    if given is None:
+        return
+    check_object(f"{title}prepared", given, ("rates", "modes", "pairs"), needed=("rates",))
+    try:
+        rates = np.array(given["rates"], np.float64)
+        belongs = np.allclose(rates, prepared(f)["prepared"]["rates"], rtol=1e-4, atol=1e-9)
+    except (KeyError, ValueError):
+        belongs = False
+    if not belongs:
+        raise ValueError(f"{title}prepared is not that of options.transitions; remove it")
 
 
 def _of_heads(
@@ -211,8 +197,7 @@ def _of_heads(
     filters: dict[str, Filter] = {}
     for name, own in zip(names, of_classes.values(), strict=True):
         section, where = sections[name], f"{title}labels.{name}"
-        if not isinstance(section, dict) or not section.keys() <= set(OF_ROWS):
-            raise ValueError(f"[{where}] may have {', '.join(OF_ROWS)}")
+        check_object(where, section, OF_ROWS)
         try:
             heads[name] = _of_rows(section, own, f"{where}." if title else "")
         except (TypeError, ValueError) as error:
@@ -226,7 +211,7 @@ def _of_heads(
         for name in names:
             missing = [source for source in sources if source not in _sources_of(heads[name][1])]
             if missing:
-                raise ValueError(f"[labels.{name}.beta] has no weight for {missing[0]!r}; add it")
+                raise ValueError(f"labels.{name}.beta has no weight for {missing[0]!r}; add it")
         beta = {source: {name: heads[name][1][source] for name in names} for source in sources}
     elif len({heads[name][1] for name in names}) > 1:
         raise ValueError("beta is one number for all sources, but not the same for all labels")
@@ -258,7 +243,7 @@ def _policy(section: dict[str, Any]) -> Policy:
     _check_options(kind, options, allowed)
     if cost is not None:
         if not isinstance(cost, dict):
-            raise ValueError(f"policy.cost is {cost!r}; it must be a section, [policy.cost]")
+            raise ValueError(f"policy.cost is {cost!r}; it must be an object")
         for source, value in cost.items():
             _check(f"policy.cost.{source}", value)
         options["cost"] = cost
@@ -273,7 +258,7 @@ def _rule(section: dict[str, Any], title: str) -> EventRule:
     allowed = list(inspect.signature(EventRule).parameters)
     for key in section:
         if key not in allowed:
-            raise ValueError(f"unknown option {title}.{key}; [{title}] has {', '.join(allowed)}")
+            raise ValueError(f"unknown option {title}.{key}; {title} has {', '.join(allowed)}")
     try:
         return EventRule(**section)
     except (TypeError, ValueError) as error:
@@ -291,8 +276,7 @@ def _check_options(
 
 def _channel(title: str, section: Any, K: int) -> Channel:
     """Return the channel of a section."""
-    if not isinstance(section, dict) or not {"matrix"} <= section.keys() <= {"matrix", "prior"}:
-        raise ValueError(f"{title} must be a section, [{title}], with a matrix and maybe a prior")
+    check_object(title, section, ("matrix", "prior"), needed=("matrix",))
     for key, value in section.items():
         _check(f"{title}.{key}", value)
     try:
@@ -326,13 +310,3 @@ def _check(key: str, value: Any, title: str = "") -> None:
     for cell in cells:
         if not is_number(cell):
             raise ValueError(f"{what} {short(value)}; it must be a number, without quotes")
-
-
-def _json(text: str) -> dict[str, Any]:
-    """Return settings as JSON, without what Python prepares for JavaScript."""
-    content: dict[str, Any] = json.loads(text)
-    labels = content.get("labels")
-    for section in (content, *(labels.values() if isinstance(labels, dict) else ())):
-        if isinstance(section, dict):
-            section.pop("prepared", None)
-    return content

@@ -1,16 +1,17 @@
-"""What formats of events share: checks of events, and of names that a file can hold."""
+"""What a format of events is; checks of events, and of names that a file can hold."""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any, NamedTuple
+from typing import Any
 
-from ..errors import ArgumentError, RowError
-from ..support.types import is_number
-from .list import Event
+from ...errors import ArgumentError, RowError
+from ...support.types import is_number
+from ..list import Event
 
 NUMBER_TEXT = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d{1,3})?")
 
@@ -19,18 +20,64 @@ Cells = tuple[list[dict[str, Any]], list[int]]
 """The cells of each event of a file, by the names of the columns, and its line."""
 
 
-class Format(NamedTuple):
+@dataclass(frozen=True)
+class Format:
     """How one format is written and read, if it is: text of events, and cells and lines of text.
 
     A format of seconds gets events whose times are `Decimal` and whose streams are text, and gives
     cells with such times.
+
+    Attributes
+    ----------
+    name, title : str
+        As `format=` has it, and in words.
+    suffixes : tuple of str
+        How names of files end; the first is the usual one.
+    write, read : callable
+        `read` is None where files are only written.
+    write_options, read_options : tuple of str
+        Their options.
+    streams, probability : bool
+        Whether there is a place for the name of a stream, and for a probability.
+    seconds : bool
+        Whether times are seconds; else they are as they are.
+    forbidden : str
+        What names must not have, as in the brackets of a regular expression.
+    reserved : str
+        A name that means something else there.
     """
 
+    name: str
+    title: str
+    suffixes: tuple[str, ...]
     write: Callable[..., str]
-    read: Callable[..., Cells] | None
+    read: Callable[..., Cells] | None = None
     write_options: tuple[str, ...] = ()
     read_options: tuple[str, ...] = ()
+    streams: bool = True
+    probability: bool = True
     seconds: bool = True
+    forbidden: str = ""
+    reserved: str = ""
+
+    @property
+    def refused(self) -> str:
+        """The names that a file cannot hold, in words."""
+        kinds = {"\t": "tabs", r"\s": "spaces", "\n": "line breaks"}
+        words = [word for character, word in kinds.items() if character in self.forbidden]
+        words += [f'the name "{self.reserved}"'] * bool(self.reserved)
+        return " or ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))
+
+    def check(self, events: Sequence[Event]) -> None:
+        """Reject names of streams and classes that a file cannot hold."""
+        if not self.streams:
+            one_stream(events, self.title)
+        pattern = re.compile(f"[{self.forbidden}]" if self.forbidden else "(?!)")
+        for row, e in enumerate(events):
+            for what, name in (("label", e.label), ("stream", e.stream)):
+                if name and (pattern.search(name) or name == self.reserved):
+                    must = f"{self.title} cannot hold {self.refused}"
+                    raise RowError(what, name, must, "rename it, or write CSV or JSON", row)
 
 
 def check_events(
@@ -90,23 +137,6 @@ def check_streams(events: Sequence[Event]) -> None:
         if names.setdefault(text, stream) != stream:
             problem = f"is {{}}, which is {text!r} in a file, as another stream is"
             raise RowError("stream", stream, problem=problem, fix="rename one of them", row=i)
-
-
-def check_names(
-    events: Iterable[Event], forbidden: str, words: str, where: str, *reserved: str
-) -> None:
-    """Refuse names with characters that a format cannot hold, or that mean something else there."""
-    pattern = re.compile(forbidden)
-    for i, e in enumerate(events):
-        for what, name in (("label", e.label), ("stream", e.stream)):
-            if name is not None and (pattern.search(name) or name in reserved):
-                raise RowError(
-                    what,
-                    name,
-                    must=f"{where} cannot hold {words}",
-                    fix="rename it, or write CSV or JSON",
-                    row=i,
-                )
 
 
 def one_stream(events: Sequence[Event], where: str) -> None:
