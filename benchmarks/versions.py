@@ -47,15 +47,29 @@ def cases(folder: Path) -> dict[str, Work]:
     by_time.write_parquet(folder / "in.parquet")
     by_time.write_csv(folder / "in.csv")
     one_row = p[0].tolist()
+    rule = cf.EventRule(change_cost=30.0)
+    labels = cf.MultiLabelFilter(names[:5], cf.StickyFilter(2, half_life=60.0))
 
-    def updates(tracker: cf.Tracker) -> Work:
+    def updates(tracker: cf.Tracker, probs: list[float] = one_row) -> Work:
         at = 0.0
 
         def work() -> None:
             nonlocal at
             for _ in range(20_000):
                 at += 5.0
-                tracker.update("ann", at, "weak", one_row)
+                tracker.update("ann", at, "weak", probs)
+
+        return work
+
+    def with_lag() -> Work:
+        tracker = cf.Tracker(cf.StickyFilter(names, half_life=60.0), events=rule, lag=12)
+        some, at = p[:2000].tolist(), 0.0
+
+        def work() -> None:
+            nonlocal at
+            for probs in some:
+                at += 5.0
+                tracker.update("ann", at, None, probs)
 
         return work
 
@@ -79,11 +93,17 @@ def cases(folder: Path) -> dict[str, Work]:
         "Tracker.update": updates(cf.Tracker(f, beta=beta)),
         "Tracker.update, channel": updates(cf.Tracker(f, beta=beta, channel=channel)),
         "Tracker.update, expire_after": updates(cf.Tracker(f, beta=beta, expire_after=1e9)),
+        "Tracker.update, 5 labels": updates(cf.Tracker(labels), p[0, :5].tolist()),
+        "Tracker.update, 5 labels, events": updates(
+            cf.Tracker(labels, events=rule), p[0, :5].tolist()
+        ),
+        "Tracker.update, lag of 12": with_lag(),
         "Tracker.update_many": many(cf.Tracker(f, beta=beta)),
         "Tracker.update_many, expire_after": many(cf.Tracker(f, beta=beta, expire_after=1e9)),
         "filter_table, by time": lambda: cf.filter_table(by_time, f, beta=beta),
         "filter_table, by stream": lambda: cf.filter_table(by_stream, f, beta=beta),
         "filter_table, channel": lambda: cf.filter_table(by_time, f, beta=beta, channel=channel),
+        "events": lambda: cf.events(by_time, f, rule, beta=beta),
         "filter_file, Parquet": file(".parquet"),
         "filter_file, CSV": file(".csv"),
     }

@@ -323,3 +323,33 @@ def test_a_smoother_says_how_much_the_class_of_a_line_counts(tmp_path: Path) -> 
     told = [event["probability"] for event in found]
     assert told == [event.probability for event in events][: len(told)]
     assert told
+
+
+@pytest.mark.parametrize("name", RULES)
+@pytest.mark.parametrize("state", [[], ["--state=streams.db", "--every=0"]], ids=["", "state"])
+def test_each_event_has_a_start_before_it(run: Run, name: str, state: list[str]) -> None:
+    """Also if the process is stopped between them; pieces of an event have one start."""
+    options = [*FILTER, *RULES[name], "--events=live.ndjson", "--starts", *state]
+    if state:
+        for part in (ROWS[:101], ROWS[101:230]):
+            assert stream(run, part, *options)[0] == 0
+    code, _, err = stream(run, ROWS[230:] if state else ROWS, *options, *["--finish"] * bool(state))
+    assert code == 0, err
+    lines = [json.loads(line) for line in Path("live.ndjson").read_text().splitlines()]
+    assert [line["event"] for line in lines] == list(range(1, len(lines) + 1))
+    starts = [line for line in lines if line["end"] is None]
+    assert all(set(line) == {"event", "stream", "class", "start", "end"} for line in starts)
+    events = [line for line in lines if line["end"] is not None]
+    wanted = offline(run, ROWS, *FILTER, *RULES[name])
+    assert by_stream(events) == by_stream(wanted)
+    known = {(line["stream"], line["start"]): line for line in starts}
+    assert len(known) == len(starts)
+    missing = [line for line in events if (line["stream"], line["start"]) not in known]
+    assert not missing or name == "uncertain"  # which divides events
+    for line in events:
+        start = known.pop((line["stream"], line["start"]), None)
+        assert start is None or (start["class"], start["event"] < line["event"]) == (
+            line["class"],
+            True,
+        )
+    assert known == {}

@@ -47,6 +47,11 @@ REJECTED = 3
     "place of the results.",
 )
 @click.option(
+    "--starts",
+    is_flag=True,
+    help="Write a line, too, when the class and the start of an event are final: its end is null.",
+)
+@click.option(
     "--lag",
     type=click.IntRange(1),
     metavar="ROWS",
@@ -125,8 +130,9 @@ def stream(
             "stream cannot tune on lines that are to come; give --config, a file that classfilter "
             "tune writes, or settings such as --half-life 60s"
         )
-    if options["finish"] and events is None:
-        raise click.UsageError("--finish is given without --events; give both")
+    for option in ("finish", "starts"):
+        if options[option] and events is None:
+            raise click.UsageError(f"--{option} is given without --events; give both")
     require_open(0)
     require_open(1)
     for option, path in (("--state", state), ("--events", events)):

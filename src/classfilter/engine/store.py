@@ -71,7 +71,7 @@ class Saved(NamedTuple):
     meta : dict
         What else is known, as JSON has it.
     events : list of (stream, event)
-        Events that nobody has fetched yet.
+        Events that nobody has fetched yet. A start among them has None as its end and probability.
     first_event : int
         The number of the first of them.
     """
@@ -472,11 +472,11 @@ def _event_rows(
 
 
 def _event(row: tuple[Any, ...], classes: Sequence[str]) -> tuple[Any, Confirmed]:
-    """Return an event of a file, or raise: of one of the classes, with times."""
-    _, stream, name, *times, forced = row
-    start, end, probability = map(finite, times)
+    """Return an event of a file, or raise: of a class, with times; a start has no end."""
+    _, stream, name, start, *rest, forced = row
+    end, probability = rest if rest == [None, None] else map(finite, rest)
     k = [*map(str, classes)].index(name)
-    return _name(stream), (k, start, end, probability, bool(forced))
+    return _name(stream), (k, finite(start), end, probability, bool(forced))
 
 
 def finite(number: Any) -> float:

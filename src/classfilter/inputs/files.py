@@ -234,7 +234,10 @@ def _read_csv(source: TableInput, columns: Mapping[str, str]) -> pl.DataFrame:
         )
     check_names(df.columns, source.name)
     text = [n for n, kind in df.schema.items() if kind == polars.String and n not in texts]
-    return as_numbers(df if separator == "," else with_points(df, text), text) if text else df
+    df = df if separator == "," else with_points(df, text)
+    first = as_numbers(df.head(100), text)  # most text is no number from there on
+    text = [name for name in text if first.schema[name] != polars.String]
+    return as_numbers(df, text) if text else df
 
 
 def check_names(names: Sequence[str], file: str) -> None:

@@ -6,7 +6,6 @@ import math
 import re
 from collections.abc import Sequence
 from datetime import UTC, date, datetime, time, timedelta, timezone, tzinfo
-from fractions import Fraction
 from typing import Any, NamedTuple
 from zoneinfo import ZoneInfo
 
@@ -319,8 +318,7 @@ def parse_timestamp(cell: Any, factor: float = 1.0) -> float | None:
         return whole
     if whole >= 0:
         return float(f"{whole:.0f}.{fraction}")  # rounded once, so that what was written comes back
-    digits = fraction[:400]  # the shortest text of a double has no more
-    return float(Fraction(int(whole) * 10 ** len(digits) + int(digits), 10 ** len(digits)))
+    return whole + float(f"0.{fraction}")
 
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

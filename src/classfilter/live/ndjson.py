@@ -115,6 +115,7 @@ def serve(
     unit: str | None = None,
     line_number: str | None = None,
     events: Path | None = None,
+    starts: bool = False,
     lag: int | None = None,
     finish: bool = False,
 ) -> Served:
@@ -156,6 +157,8 @@ def serve(
         in place of the results. The pipeline needs a rule then. With `state`, they are printed once
         that has them; after a crash, some come again, with the same number. Without it, all streams
         are over at the end, and their last events are confirmed.
+    starts : bool, default False
+        Write a line, too, when the start of an event is final: its end is null.
     finish : bool, default False
         With `state`, too, all streams are over at the end.
     lag : int, optional
@@ -188,7 +191,7 @@ def serve(
     if not every >= 0:
         raise ValueError(f"every is {every!r}; it must be seconds, 0 or more")
     limits: dict[str, Any] = {"expire_after": expire_after, "max_streams": max_streams}
-    limits |= {"max_jump": max_jump, "lag": lag}
+    limits |= {"max_jump": max_jump, "lag": lag, "starts": starts}
     form = TableFormat.of(classes, columns, scores, unit)
     only = events == Path("-")  # of the sink
     for path in (state, None if only else events):

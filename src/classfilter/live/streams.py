@@ -41,6 +41,8 @@ class LiveStreams:
         Minimum of seconds between two saves.
     unit : str, optional
         What numbers were before they became the seconds of `update`; written to the file.
+    starts : bool, default False
+        Whether starts that are final get a line, too.
     limits
         ``expire_after``, ``max_streams``, ``max_jump`` and ``lag`` of the `Tracker`.
 
@@ -61,6 +63,7 @@ class LiveStreams:
         file: store.File | None = None,
         every: float = 1.0,
         unit: str | None = None,
+        starts: bool = False,
         **limits: Any,
     ) -> None:
         pipe = _without_policy(pipe)
@@ -71,7 +74,7 @@ class LiveStreams:
         self.pipe, self.columns, self.unit = pipe, columns, unit
         self.taken = self.saved = self.skipped = self.events = 0
         self.line = self.resumed_line = -1
-        self._file, self._every = file, every
+        self._file, self._every, self._starts = file, every, starts
         self._unprinted: list[Any] = []  # events; the file has the first of them
         self._printable, self._file_has_printed = 0, False
         self._due = time.monotonic() + every
@@ -126,26 +129,31 @@ class LiveStreams:
             self._due = end + max(self._every, SHARE * (end - start))
 
     def _fetch(self) -> None:
+        starts = self.tracker._engine.pop_starts()  # before their events
+        if self._starts:
+            self._unprinted += [(name, (k, start, None, None, False)) for name, k, start in starts]
         self._unprinted += self.tracker._engine.pop()
-        self.tracker._engine.pop_starts()  # lines have none
 
     def event_lines(self) -> Iterator[bytes]:
-        """Yield the line of each event that the file has, or that needs none: it is printed."""
+        """Yield the line of each event that the file has, or that needs none: it is printed.
+
+        A start has null as its end.
+        """
         if self._file is None:
             self._fetch()
             self._printable = len(self._unprinted)
         while self._printable:
             stream, (k, start, end, probability, forced) = self._unprinted[0]
-            event = {"event": self.events + 1}
+            event: dict[str, Any] = {"event": self.events + 1}
             if stream is not None:
                 event["stream"] = stream
             event |= {
                 "class": self.names[k],
                 "start": _time(start, self.dates),
-                "end": _time(end, self.dates),
-                "duration": end - start,
-                "probability": probability,
+                "end": None if end is None else _time(end, self.dates),
             }
+            if end is not None:
+                event |= {"duration": end - start, "probability": probability}
             if forced:
                 event["forced"] = True
             yield json.dumps(event).encode() + b"\n"

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import replace
 from numbers import Integral
 from typing import Any
 
@@ -45,7 +44,6 @@ from ..inputs import (
     predictions,
     read_times,
 )
-from ..inputs import rows as read
 from ..pipeline import Pipeline
 from ..support.imports import public
 from ..support.types import Array, Duration, Floats, Ints
@@ -123,124 +121,46 @@ def rule_of(given: Any, chosen: Filter | Pipeline, empty: Rows, lag: int | None)
     return rule
 
 
-@dataclass(frozen=True)
-class Target:
-    """What an estimator predicts: classes that exclude each other, or several outputs.
-
-    Attributes
-    ----------
-    layout : list or dict
-        The classes; or the classes of each output, None for a label, as `classfilter.rows` takes
-        them.
-    classes : list of ndarray
-        The classes of each output, as y has them.
-    """
-
-    layout: Any
-    classes: list[Array]
-
-    @cached_property
-    def heads(self) -> Heads:
-        """The outputs, named by text."""
-        return heads_of(self.layout, "probabilities")
-
-    @property
-    def public_classes(self) -> Any:
-        """The classes as scikit-learn has them: an array, or a list of one for each output.
-
-        Of labels alone, their names.
-        """
-        if self.heads.is_exclusive:
-            return self.classes[0]
-        if len(self.heads.labels) < len(self.classes):
-            return self.classes
-        names = list(self.layout)
-        return np.array(names, np.object_ if isinstance(names[0], str) else np.intp)
-
-    def truth(self, y: Array) -> Ints:
-        """Return the classes of rows, (T,) or (T, H), as indices."""
-        columns = y.reshape(len(y), -1).T
-        each = [positions(*both) for both in zip(columns, self.classes, strict=True)]
-        return np.stack(each, axis=1).reshape(y.shape)
-
-    def probabilities(self, model: Any, outputs: Any) -> Floats:
-        """Return the probability of each column, (T, C), from what a model's `predict_proba` gave.
-
-        Of several outputs, that is a list of arrays (T, classes that the model knows); of labels,
-        perhaps (T, L).
-        """
-        heads, H = self.heads, len(self.classes)
-        if heads.is_exclusive:
-            outputs, known = [outputs], [model.classes_]
-        elif isinstance(outputs, list):
-            known = model.classes_
-        else:
-            probs = np.asarray(outputs, np.float64)
-            if probs.ndim != 2 or probs.shape[1] != len(heads.shown):
-                must = f"it must be (T, {len(heads.shown)}), or a list of {H} arrays"
-                fix = "wrap it in sklearn.multioutput.MultiOutputClassifier"
-                what = "predict_proba of estimator"
-                raise ArgumentError(what, probs.shape, problem="has shape {}", must=must, fix=fix)
-            return probs
-        stack = np.zeros((len(outputs[0]), H, heads.width))
-        for h, (output, classes) in enumerate(zip(outputs, known, strict=True)):
-            stack[:, h, positions(np.asarray(classes), self.classes[h])] = output
-        return heads.flat(stack)
-
-    def decided(self, columns: Array) -> Array:
-        """Return the most probable class of each output, (T,) or (T, H), as y has them."""
-        best = self.heads.stacked(columns).argmax(axis=2)
-        each = [own[k] for own, k in zip(self.classes, best.T, strict=True)]
-        found: Array = each[0] if self.heads.is_exclusive else np.stack(each, axis=1)
-        return found
-
-    def make_filter(self, make: Callable[..., Filter], **options: Any) -> Filter:
-        """Return a filter of the classes, or of several outputs, all with the same options."""
-        if self.heads.is_exclusive:
-            return make(self.layout, **options)
-        sizes = dict(zip(self.layout, self.heads.sizes, strict=True))
-        # Outputs that share a filter are filtered in one call.
-        shared = {size: make(size, **options) for size in sizes.values()}
-        return MultiLabelFilter(self.layout, {name: shared[size] for name, size in sizes.items()})
-
-
-def several_outputs(y: Any) -> tuple[Target, Array] | None:
-    """Return the outputs that a matrix (T, H) has, and their classes; None of classes (T,).
-
-    An output of 0 and 1 is a label.
-    """
+def indicator(y: Any) -> tuple[list[Any], Ints] | None:
+    """Return the names of several labels, and their matrix (T, L); None of classes (T,)."""
     matrix = np.asarray(y.toarray() if hasattr(y, "toarray") else y)  # it may be sparse
     if matrix.ndim != 2 or matrix.shape[1] == 1:
         return None
-    kind = type_of_target(matrix)
-    if kind not in ("multilabel-indicator", "multiclass-multioutput"):
-        fix = "give one column per label, 1 where it is true and 0 where not, or one of classes"
-        raise ArgumentError("y", matrix.shape, problem="has shape {}, but is no indicator", fix=fix)
-    if kind == "multilabel-indicator":
-        if not np.isin(matrix, (0, 1)).all():
-            values, must = np.unique(matrix).tolist(), "an indicator has 0 and 1"
-            fix = "give one column per label, 1 where it is true and 0 where not"
-            raise ArgumentError("y", values, problem="has the values {}", must=must, fix=fix)
-        matrix = matrix.astype(np.intp)
-    names = class_names(named_classes(y) or matrix.shape[1])
-    layout: dict[Any, list[Any] | None] = {}
-    classes: list[Array] = []
-    for name, column in zip(names, matrix.T, strict=True):
-        is_label = set(column.tolist()) <= {0, 1}
-        own = np.array([0, 1], matrix.dtype) if is_label else np.unique(column)
-        if len(own) < 2:
-            (only,) = own.tolist()
-            problem = f"y has one class, {only!r}, in column {name!r}; at least two are needed"
-            raise ValueError(problem)
-        layout[name] = None if is_label else own.tolist()
-        classes.append(own)
-    return Target(layout, classes), matrix
+    if type_of_target(matrix) != "multilabel-indicator" or not np.isin(matrix, (0, 1)).all():
+        must = "of several labels, it is an indicator matrix"
+        fix = "give one column per label, 1 where it is true and 0 where not"
+        raise ArgumentError("y", matrix.shape, must, fix, problem="has shape {}")
+    return list(class_names(named_classes(y) or matrix.shape[1])), matrix.astype(np.intp)
+
+
+def probabilities(model: Any, outputs: Any, heads: Heads, classes: Array) -> Floats:
+    """Return the probability of each column, (T, C), from what a model's `predict_proba` gave.
+
+    Of labels, that is (T, L), or a list of arrays (T, classes that the model knows).
+    """
+    if heads.is_exclusive:
+        probs = np.zeros((len(outputs), len(classes)))
+        probs[:, positions(np.asarray(model.classes_), classes)] = outputs
+        return probs
+    if isinstance(outputs, list):
+        known = [np.asarray(own) == 1 for own in model.classes_]
+        return np.stack(
+            [np.sum(p[:, on], axis=1) for p, on in zip(outputs, known, strict=True)], axis=1
+        )
+    scores = np.asarray(outputs, np.float64)
+    if scores.ndim != 2 or scores.shape[1] != len(classes):
+        must = f"it must be (T, {len(classes)}), or a list of {len(classes)} arrays"
+        raise ArgumentError(
+            "predict_proba of estimator", scores.shape, must,
+            "wrap it in sklearn.multioutput.MultiOutputClassifier", problem="has shape {}",
+        )  # fmt: skip
+    return scores
 
 
 def out_of_fold(
     estimator: Any,
     cv: Any,
-    target: Target,
+    classes: Array,
     X: Any,
     y: Array,
     rows: Rows,
@@ -248,7 +168,7 @@ def out_of_fold(
 ) -> Floats:
     """Return predictions for rows that their model was not fitted on (T, C); NaN where none."""
     (X,) = indexable(X)
-    probs: Floats = np.full((len(y), len(target.heads.shown)), np.nan)
+    probs: Floats = np.full((len(y), len(classes)), np.nan)
     for train, test in _folds(cv, y, rows):
         constant = (y[train] == y[train[:1]]).all(axis=0)
         if np.all(constant):
@@ -265,7 +185,7 @@ def out_of_fold(
                 continue
             raise
         outputs = model.predict_proba(_safe_indexing(X, test))
-        probs[test] = target.probabilities(model, outputs)
+        probs[test] = probabilities(model, outputs, rows.heads, classes)
     return probs
 
 
@@ -292,6 +212,15 @@ def _folds(cv: Any, y: Array, rows: Rows) -> Iterator[tuple[Ints, Ints]]:
         yield order[train], order[test]
 
 
+def make_filter(
+    make: Callable[..., Filter], classes: Array, heads: Heads, **options: Any
+) -> Filter:
+    """Return a filter of the classes, or of several labels, all with the same options."""
+    if heads.is_exclusive:
+        return make(classes.tolist(), **options)
+    return MultiLabelFilter(classes.tolist(), make(2, **options))
+
+
 def positions(values: Array, classes: Array) -> Ints:
     """Return the index of each value in the classes."""
     positions: Ints = np.asarray(values[:, None] == classes).argmax(axis=1)
@@ -314,8 +243,7 @@ class FilteredClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
         A filter or a pipeline of the same classes; or what makes a filter of the classes, such as
         the class `DirichletFilter`. By default, `tune` chooses one, on predictions for rows that
         their model was not fitted on; "sticky" or "dirichlet" is the family to choose from. Of
-        several labels at once, or several outputs, it is a `MultiLabelFilter`, or what makes the
-        filter of one of them.
+        several labels at once, it is a `MultiLabelFilter`, or what makes the filter of a label.
     half_life : float, str or timedelta, optional
         Of the filter that is made: passed on to `filter`, or to a `DirichletFilter`. Nothing is
         tuned then.
@@ -340,9 +268,9 @@ class FilteredClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
         What the predictions are filtered with.
     event_rule_ : EventRule, ThresholdRule or None
         What decides events.
-    classes_ : ndarray (K,), or list of ndarray
+    classes_ : ndarray (K,)
         The classes, in the order of the probabilities. Of several labels at once, the names of the
-        columns of `y`, or numbers; of several outputs with more classes, the classes of each.
+        columns of `y`, or numbers.
     n_features_in_ : int
         The number of features, where `estimator_` has it.
     feature_names_in_ : ndarray of str
@@ -417,9 +345,7 @@ class FilteredClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
         X : array_like (T, features)
             One row per observation.
         y : array_like (T,) or (T, L)
-            The classes. Or several labels at once, as an indicator matrix of 1 and 0; or the
-            classes of several outputs, such as an activity and a posture. Of these, one with 0 and
-            1 is a label.
+            The classes. Or several labels at once, as an indicator matrix of 1 and 0.
         groups, times : array_like (T,), optional
             The stream and the time of each row; see the notes of the class.
         **params
@@ -431,19 +357,19 @@ class FilteredClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
                 "sklearn.calibration.CalibratedClassifierCV"
             )
         params = self._routed("fit", groups, times, params)
-        several = several_outputs(y)
+        labels = indicator(y)
         fitted = clone(self.estimator).fit(X, y, **params)
-        if several is None:
-            classes = fitted.classes_
+        if labels is None:
+            classes, truth = fitted.classes_, column_or_1d(y)
             if len(classes) < 2:
                 raise ValueError(f"y has one class, {classes[0]!r}; at least two are needed")
-            several = Target(classes.tolist(), [classes]), column_or_1d(y)
-        target, truth = several
-        unknown = np.full((len(truth), len(target.heads.shown)), np.nan)
-        rows = rows_of(unknown, target.heads, groups, times)
-        chosen = self._filter(target, X, truth, rows, params)
-        empty = read(time=[], probs=[], classes=target.layout)
-        heads = empty.heads
+        else:
+            names, truth = labels
+            classes = np.array(names, np.object_ if isinstance(names[0], str) else np.intp)
+        heads = heads_of(classes.tolist(), "probabilities" if labels is None else "independent")
+        rows = rows_of(np.full((len(truth), len(classes)), np.nan), heads, groups, times)
+        chosen = self._filter(classes, X, truth, rows, params)
+        empty = rows.take(slice(0))
         if Pipeline.of(chosen).heads.noun != heads.noun:
             problem = f"y has {heads.noun} that {heads.relation}"
             fix = "several labels at once need MultiLabelFilter(labels, filter)"
@@ -451,8 +377,7 @@ class FilteredClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
         run_filter(chosen, empty, self.lag)  # so that a filter that does not fit is an error here
         rule = rule_of(self.event_rule, chosen, empty, self.lag)
         self.estimator_, self.filter_, self.event_rule_ = fitted, chosen, rule
-        self._layout, self._classes = target.layout, target.classes
-        self.classes_ = target.public_classes
+        self.classes_, self._several = classes, labels is not None
         self._needed = {"groups": len(rows.streams) > 1, "times": times is not None}
         return self
 
@@ -463,11 +388,10 @@ class FilteredClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
         groups: ArrayLike | None = None,
         times: ArrayLike | None = None,
         **params: Any,
-    ) -> Any:
+    ) -> Floats:
         """Return the filtered class probabilities (T, K), in the order of the rows of X.
 
-        Of several labels at once, they are the probabilities of each label, (T, L). Of several
-        outputs with more classes, return a list of those of each output, as estimators do.
+        Of several labels at once, they are the probabilities of each label, (T, L).
 
         Parameters
         ----------
@@ -479,12 +403,7 @@ class FilteredClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
             Passed on to the estimator.
         """
         check_is_fitted(self)
-        columns = self._filtered(X, groups, times, params).probs
-        if not isinstance(self.classes_, list):
-            return columns
-        heads = self._target.heads
-        stack = heads.stacked(columns)
-        return [stack[:, h, :size] for h, size in enumerate(heads.sizes)]
+        return self._filtered(X, groups, times, params).probs
 
     def predict_events(
         self,
@@ -520,11 +439,12 @@ class FilteredClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
         """Return the filtered rows."""
         params = self._routed("predict_proba", groups, times, params)
         outputs = self.estimator_.predict_proba(X, **params)
-        target = self._target
-        probs = target.probabilities(self.estimator_, outputs)
+        kind = "independent" if self._several else "probabilities"
+        heads = heads_of(self.classes_.tolist(), kind)
+        probs = probabilities(self.estimator_, outputs, heads, self.classes_)
         if len(probs) > 1:
             self._warn_without(groups=groups, times=times)
-        rows = rows_of(probs, target.heads, groups, times)
+        rows = rows_of(probs, heads, groups, times)
         return replace(rows, probs=run_filter(self.filter_, rows, self.lag))
 
     def predict(
@@ -538,10 +458,14 @@ class FilteredClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
         """Return the most probable class of each row (T,); see `predict_proba`.
 
         Of several labels at once, return an indicator matrix (T, L): 1 where a label is more
-        probable than not; of several outputs with more classes, the class of each, (T, H).
+        probable than not.
         """
         check_is_fitted(self)
-        return self._target.decided(self._filtered(X, groups, times, params).probs)
+        probs = self._filtered(X, groups, times, params).probs
+        if self._several:
+            return (probs > 0.5).astype(np.intp)
+        chosen: Array = self.classes_[probs.argmax(axis=1)]
+        return chosen
 
     def score(
         self,
@@ -553,17 +477,9 @@ class FilteredClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
         times: ArrayLike | None = None,
         **params: Any,
     ) -> float:
-        """Return the accuracy of `predict`; of several outputs, all must be right."""
+        """Return the accuracy of `predict`; of several labels, all must be right."""
         predicted = self.predict(X, groups=groups, times=times, **params)
-        if isinstance(self.classes_, list):
-            right = (predicted == np.asarray(y)).all(axis=1)
-            y, predicted = np.ones_like(right), right
         return float(accuracy_score(y, predicted, sample_weight=sample_weight))
-
-    @property
-    def _target(self) -> Target:
-        """What the estimator predicts; a pickled classifier names no class of this module."""
-        return Target(self._layout, self._classes)
 
     @property
     def n_features_in_(self) -> int:
@@ -612,7 +528,7 @@ class FilteredClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
             )
 
     def _filter(
-        self, target: Target, X: Any, y: Array, rows: Rows, params: dict[str, Any]
+        self, classes: Array, X: Any, y: Array, rows: Rows, params: dict[str, Any]
     ) -> Filter | Pipeline:
         """Return the filter that is given, or made, or tuned."""
         tuned = self.half_life is None and (self.filter is None or isinstance(self.filter, str))
@@ -623,7 +539,7 @@ class FilteredClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
         if callable(self.filter) or (self.filter is None and self.half_life is not None):
             options = {} if self.half_life is None else {"half_life": self.half_life}
             make: Any = DirichletFilter if self.filter is None else self.filter
-            return target.make_filter(make, **options)
+            return make_filter(make, classes, rows.heads, **options)
         if self.half_life is not None:
             raise ValueError(
                 f"half_life is {self.half_life!r}, but filter is {self.filter!r}; give what makes "
@@ -631,15 +547,16 @@ class FilteredClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
             )
         if self.filter is not None and not isinstance(self.filter, str):
             return self.filter
-        probs = out_of_fold(self.estimator, self.cv, target, X, y, rows, params)
-        rows = replace(rows, probs=probs, label=target.truth(y))
+        probs = out_of_fold(self.estimator, self.cv, classes, X, y, rows, params)
+        label = positions(y, classes) if rows.heads.is_exclusive else y
+        rows = replace(rows, probs=probs, label=label)
         if not rows.observed().any():
             warnings.warn(
                 "there are too few rows for folds, and nothing is tuned; the filter has its "
                 "default settings. Fit on more rows, or give half_life.",
                 stacklevel=3,
             )
-            return target.make_filter(DirichletFilter)
+            return make_filter(DirichletFilter, classes, rows.heads)
         wanted: Any = {"labels": self.labels, "event_duration": self.event_duration}
         return tune(rows, self.filter or "auto", **wanted)  # type: ignore[arg-type]
 

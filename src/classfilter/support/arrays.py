@@ -8,7 +8,11 @@ import numpy as np
 
 from .types import Floats, Ints
 
-_MISSING: dict[str, Any] = {"f": np.nan, "M": np.datetime64("NaT"), "m": np.timedelta64("NaT")}
+_MISSING: dict[str, Any] = {
+    "f": np.nan,
+    "M": np.datetime64("NaT", "s"),
+    "m": np.timedelta64("NaT", "s"),  # NumPy 2.5 warns of times without a unit
+}
 
 
 MIN_STEPS = 5
