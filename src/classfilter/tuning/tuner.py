@@ -246,7 +246,7 @@ def tune(
 
 def _without_stuck(several: list[Rows]) -> tuple[list[Rows], list[str]]:
     """Return rows without the sources that are stuck on a class, which are warned of."""
-    if not several[0].heads.is_exclusive:
+    if not several or not several[0].heads.is_exclusive:
         return several, []
     stuck = stuck_sources(several)
     for source, name in stuck.items():
@@ -271,7 +271,7 @@ def _without_weight(pipe: Pipeline, sources: Sequence[str]) -> Pipeline:
 
 def _equal_sources(several: Sequence[Rows]) -> bool:
     """Whether there are sources, none with by far the fewest predictions, as `find_reference`."""
-    if not several[0].heads.is_exclusive:
+    if not several or not several[0].heads.is_exclusive:
         return False
     names = dict.fromkeys(name for rec in several for name in rec.sources)
     counts = sorted(count for name in names if (count := count_predictions(several, name)))
