@@ -104,9 +104,9 @@ def test_a_comparison_is_its_table() -> None:
     root = parse(comparison())
     assert cells(root) == [
         ["", "accuracy (%)", "to the best", "switches per hour"],
-        ["Raw", "50.0", "-40.0 ± 10.0 worse", "0.0"],
+        ["Raw", "50.0", "-40.0\u00a0±\u00a010.0\u00a0worse", "0.0"],
         ["Mine", "90.0", "best", "1.0"],
-        ["Late", "80.0", "-10.0 ± 20.0 level", "2.0"],
+        ["Late", "80.0", "-10.0\u00a0±\u00a020.0\u00a0level", "2.0"],
     ]
     assert [b.text for b in root.iter("b")] == ["best"]
     assert lines(root) == ["Reference: Raw.", "More."]

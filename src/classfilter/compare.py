@@ -189,6 +189,7 @@ class Comparison:
 
     def _repr_html_(self) -> str:
         header, *rows = ([cell.strip() for cell in cells] for cells in self._cells())
+        rows = [[name, *(cell.replace(" ", "\u00a0") for cell in cells)] for name, *cells in rows]
         marked = [[bold(cell) if cell == "best" else cell for cell in cells] for cells in rows]
         return block(table(header, marked), "\n".join(self.notes))
 
@@ -299,7 +300,7 @@ class Judge:
         compared = {} if smoothed or ruled else {"agreement": sums["accuracy"]}
         if self.labelled:
             compared = {key: sums[key] for key in ("accuracy", "macro_f1", "event_f1")}
-            known["delay"] = per("delay", "changes")
+            known["delay"] = NAN if ruled else per("delay", "changes")  # it waits for later rows
             known["event_precision"] = per("found", "events")
             known["event_recall"] = per("found", "true")
             if not ruled:

@@ -98,7 +98,7 @@ def test_labels_that_may_be_true_at_once(run: Run) -> None:
 def test_where_it_cannot_tune_it_asks(run: Run, command: str) -> None:
     cf.write_table(week().head(200), "week.csv")
     err = rejected(run, command, "week.csv", "-o", "out.png" if command == "plot" else "out.csv")
-    said = "too little to find the settings of the filter on: 17 predictions of 'strong'; give them"
+    said = "too few predictions to tune a filter on: 17 of 'strong'; give its settings"
     assert said in err
     assert err.startswith("classfilter: week.csv: ")
     assert "--half-life 60s or --config FILE, or more rows" in err

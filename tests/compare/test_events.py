@@ -85,6 +85,7 @@ def test_rows_under_a_rule_have_the_classes_of_its_events() -> None:
     row = result()["Raw, rule"]
     assert row.accuracy == pytest.approx(right / labelled)
     assert math.isnan(row.log_loss)  # its rows have classes only
+    assert math.isnan(row.delay)  # and are decided when later ones are there
 
 
 def test_only_events_of_a_rule_can_be_the_best_live_ones() -> None:

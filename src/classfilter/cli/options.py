@@ -174,7 +174,7 @@ def _settings_of_options(
     if pipe.heads.is_exclusive and not heads.is_exclusive:
         raise click.UsageError(
             f"--scores is independent, but the classes of {config} exclude each other; leave "
-            "--scores out, or give a file of several labels at once"
+            "--scores out, or give settings of a multi-label filter"
         )
     if isinstance(beta, Mapping) and isinstance(pipe.beta, dict):
         beta = {**pipe.beta, **beta}

@@ -127,8 +127,8 @@ def stream(
         return
     if settings.tunes:
         raise click.UsageError(
-            "stream cannot tune on lines that are to come; give --config, a file that classfilter "
-            "tune writes, or settings such as --half-life 60s"
+            "stream cannot tune on lines that have not arrived; give --config, a file that "
+            "classfilter tune writes, or settings such as --half-life 60s"
         )
     for option in ("finish", "starts"):
         if options[option] and events is None:

@@ -88,6 +88,17 @@ def _duration_text(ctx: click.Context, param: click.Parameter, text: str | None)
     "of the times.",
 )
 @EVENT_DURATION
+@click.option(
+    "--max-false-events-per-day",
+    type=click.FloatRange(min=0, min_open=True),
+    help="With --labels: a limit of false events; the rule that finds most events is chosen.",
+)
+@click.option(
+    "--detect-within",
+    callback=_duration_text,
+    metavar="DURATION",
+    help="With --labels: an event counts as found if its start is reported within this time.",
+)
 @click.option("--explain", is_flag=True, help="Say in sentences, too, how sure the choice is.")
 @table_options
 @SORT
@@ -249,8 +260,8 @@ def make_pipe(
     if record_of(tuned).criterion == "nothing":
         rows = sum(int(rec.observed(tuned.reference).sum()) for rec in recordings.values())
         raise ValueError(
-            f"there is too little to find the settings of the filter on: {rows} predictions of "
-            f"{tuned.reference!r}; give them, --half-life 60s or --config FILE, or more rows"
+            f"there are too few predictions to tune a filter on: {rows} of {tuned.reference!r}; "
+            "give its settings, --half-life 60s or --config FILE, or more rows"
         )
     for warning in caught:
         warnings.warn(warning.message, stacklevel=2)

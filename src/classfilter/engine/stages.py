@@ -100,6 +100,7 @@ class RuleStage:
         self._fresh = self.core.start()
         self._count = len(heads.names)
         self._head_of_column = np.repeat(range(self._count), [len(x) for x in heads.columns])
+        self._known = (-np.inf,) * self._count  # when no head waits for its first prediction
         self._start = Waiting(self._fresh, (np.nan,) * self._count) if waits else self._fresh
         self.update_stream: Any = getattr(self.core, "update_stream", None)
         """Of the core, for a stream that waits for no prediction; it equals `run` of one row."""
@@ -171,7 +172,7 @@ class RuleStage:
         First comes for each head the time of its first prediction, -inf where it does not matter
         any more; the states of several heads come after their lengths.
         """
-        first = (-np.inf,) * self._count
+        first = self._known
         if isinstance(state, Waiting):
             state, first = state
         times = struct.pack(f"<{self._count}d", *first)
@@ -181,14 +182,13 @@ class RuleStage:
 
     def unpack(self, data: bytes) -> tuple[Any, bytes]:
         """Return the state that bytes are, checked."""
-        times = np.frombuffer(data[: 8 * self._count], "<f8")
-        if len(times) < self._count or (times == np.inf).any():
+        end = 8 * self._count
+        first = struct.unpack(f"<{self._count}d", data[:end]) if len(data) >= end else (np.inf,)
+        if np.inf in first:
             raise ValueError("the state of its events has no time of the first prediction")
-        state = self._unpacked(data[8 * self._count :])
+        state = self._unpacked(data[end:])
         self.core.check(state)
-        if not (times == -np.inf).all():
-            state = Waiting(state, tuple(times.tolist()))
-        return state, b""
+        return (state if first == self._known else Waiting(state, first)), b""
 
     def _unpacked(self, data: bytes) -> Any:
         state: Any = data

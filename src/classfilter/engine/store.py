@@ -196,9 +196,11 @@ class File:
                 self._db = _connected(self.path, self._writes)
                 self.is_new = self._checked()
                 if self._writes:
-                    # What is committed is on the disk: in the log, and later in the file.
-                    self._db.execute("PRAGMA journal_mode = WAL")
+                    # What is committed is on the disk: in the log, and later in the file. A new
+                    # file needs no log, and is written once.
                     self._db.execute("PRAGMA synchronous = FULL")
+                    if not self.is_new:
+                        self._db.execute("PRAGMA journal_mode = WAL")
                     self.hold()
                     self.is_new = self._checked()
                 elif self.is_new:
@@ -334,7 +336,10 @@ class File:
                 with suppress(sqlite3.Error):
                     self._db.execute("ROLLBACK")
                 raise
-            self.is_new = False
+            if self.is_new:
+                self.is_new = False
+                with suppress(sqlite3.Error):  # the next to open it tries again
+                    self._db.execute("PRAGMA journal_mode = WAL")
         return written
 
     def _change(

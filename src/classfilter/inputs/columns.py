@@ -220,7 +220,7 @@ class TableFormat:
 
 
 _COLUMN_FOR_NAME = (
-    "give the column of the table for a name of classfilter: ",
+    "say which column of the table is which: ",
     Fix("columns", {"time": "ts"}),
 )
 _NAME_PROBS = (

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
     from ..compare import Comparison
     from ..inputs import Rows
+    from ..tuning import OperatingCurve
 
 LANE_HEIGHT = 0.32
 """Of a figure, in inches."""
@@ -462,6 +463,42 @@ def comparison(result: Comparison) -> Figure:
     axes.grid(axis="x", linewidth=0.4)
     axes.spines[["top", "right", "left"]].set_visible(False)
     axes.tick_params(left=False)
+    return figure
+
+
+def operating_curve(curve: OperatingCurve) -> Figure:
+    """Draw the share of events that rules find in time against their false events per day.
+
+    Parameters
+    ----------
+    curve : OperatingCurve
+        ``pipe.tuning.operating``, of `tune` with `max_false_events_per_day`.
+
+    Returns
+    -------
+    matplotlib Figure
+        To be saved by the caller.
+    """
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(6.0, 4.0), dpi=200, layout="constrained")
+    axes = figure.subplots()
+    rates = [point.false_per_day for point in curve.points]
+    found = [100 * point.sensitivity for point in curve.points]
+    axes.plot(rates, found, "o-", color=COLOURS[0], markerfacecolor="white", label="rules")
+    for point, mark, label in ((curve.chosen, "o", "chosen"), (curve.left_out, "x", "left out")):
+        if point is not None:
+            at = point.false_per_day, 100 * point.sensitivity
+            axes.plot(*at, mark, color=COLOURS[5], markersize=8, label=label)
+    axes.set_xscale("symlog", linthresh=1)
+    axes.set_xlim(left=0)
+    axes.set_ylim(0, 100)
+    when = "" if np.isinf(curve.within) else f" within {curve.within:g} s"
+    axes.set_xlabel("False events per day")
+    axes.set_ylabel(f"Events found{when} (%)")
+    axes.legend(frameon=False)
+    axes.grid(linewidth=0.4)
+    axes.spines[["top", "right"]].set_visible(False)
     return figure
 
 

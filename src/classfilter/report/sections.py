@@ -233,6 +233,8 @@ def choice_section(tuned: Pipeline) -> str:
     parts: list[Any] = [why, table(["source", "weight", "channel"], weights)]
     if record is None:
         return section("The settings", *parts)
+    if record.operating is not None:
+        parts.append(Markup(record.operating._repr_html_()))
     if record.assumptions is not None:
         every, thinned, agreement, correlation = record.assumptions
         parts.append(

@@ -10,6 +10,7 @@ from .explanation import Assumptions
 from .folds import as_list, count_predictions, find_reference, step_of, two_folds
 from .label_tuning import LabelTuning
 from .objective import Progress, Trial
+from .operating import OperatingCurve, OperatingPoint
 from .record import TuningRecord, calibrated, noted, record_of, untempered
 from .search import MAX_DIRICHLET_ROWS, best_half_life
 from .sources import SourceFacts
@@ -33,6 +34,8 @@ __all__ = [
     "Effect",
     "EventEffect",
     "LabelTuning",
+    "OperatingCurve",
+    "OperatingPoint",
     "Prepared",
     "Progress",
     "Rival",

@@ -57,6 +57,9 @@ class TuningRecord:
         classes or, where it has the pooled settings, of off and on. Then `candidate` is None,
         `table` and `rivals` are empty, and `effect` counts the changes of all labels. Empty
         otherwise.
+    operating : OperatingCurve or None
+        What rules find, and how many of their events are false, where an operating point was asked
+        for.
     expected_calls : ExpectedCalls or None
         How often the class changes between calls of the reference, where that judges others.
     why_safe : str
@@ -78,6 +81,7 @@ class TuningRecord:
     suggestion: Suggestion | None = None
     calibration: Calibration | None = None
     by_label: Mapping[str, Pipeline] = field(default_factory=dict)
+    operating: Any = None
     expected_calls: ExpectedCalls | None = None
     why_safe: str = ""
     sources: tuple[SourceFacts, ...] = ()

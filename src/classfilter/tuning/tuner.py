@@ -44,6 +44,7 @@ from .label_tuning import LabelTuning
 from .memory import estimate_memory
 from .model import MIN_AGREEMENT, EstimatedModel, agreement, estimate_model, mean_shares, tempered
 from .objective import Objective, Progress
+from .operating import limits_of, with_operating_point
 from .passes import Passes
 from .record import TuningRecord, noted
 from .rows import LABEL_RELIABILITY, JoinedRows, concatenate
@@ -140,6 +141,8 @@ def tune(
     max_changes_per_hour: float | None = None,
     max_delay: float | str | timedelta | None = None,
     event_duration: Duration | Mapping[str, Duration] | None = None,
+    max_false_events_per_day: float | None = None,
+    detect_within: Duration | None = None,
     progress: Progress | None = None,
 ) -> Pipeline:
     """Choose a filter, the sources' weights and their channels, without labels.
@@ -183,6 +186,11 @@ def tune(
         there are as many on these recordings as the time of each class by its duration leads to
         expect. With a duration for each class, costs are in the same ratio as durations, and the
         number of all events is matched. If in doubt, give a shorter one.
+    max_false_events_per_day, detect_within : float; float, str or timedelta, optional
+        With `labels`: the rule for live events that finds most events, of those with at most so
+        many false ones a day; an event counts if its start is reported within this time. The curve
+        is ``pipe.tuning.operating``. If no rule keeps to the limit, the closest is chosen, and a
+        warning says what it does.
     progress : callable, optional
         Called with the share of the work that is done, 0 to 1.
 
@@ -206,6 +214,7 @@ def tune(
     if filter not in KINDS:
         raise ValueError(f"filter is {filter!r}; it must be one of {', '.join(KINDS)}")
     limits = Limits.of(max_changes_per_hour, max_delay)
+    point = limits_of(max_false_events_per_day, detect_within, labels)
     several, stuck = _without_stuck(several)
     if reference in stuck:
         reference = None
@@ -238,10 +247,11 @@ def tune(
         result = by_label.result(limits.changes, progress)
     else:
         result = _tune_classes(several, filter, best, *how, progress)
-    result = with_event_rule(result, thin(several, best, rate).recordings, durations, labels)
-    if not stuck:
-        return result
-    return _without_weight(result, stuck)
+    recordings = thin(several, best, rate).recordings
+    result = with_event_rule(result, recordings, durations, labels)
+    if point is not None:
+        result = with_operating_point(result, recordings, *point)
+    return _without_weight(result, stuck) if stuck else result
 
 
 def _without_stuck(several: list[Rows]) -> tuple[list[Rows], list[str]]:
