@@ -189,7 +189,8 @@ class Comparison:
 
     def _repr_html_(self) -> str:
         header, *rows = self._cells()
-        rows = [[cell.strip().replace(" ", "\u00a0") for cell in cells] for cells in rows]
+        # A difference stays on one line of a page.
+        rows = [[name, *(c.strip().replace(" ", "\u00a0") for c in cells)] for name, *cells in rows]
         marked = [[bold(cell) if cell == "best" else cell for cell in cells] for cells in rows]
         return block(table(header, marked), "\n".join(self.notes))
 
