@@ -22,7 +22,7 @@ ROWS = 1_000_000
 BLOCK = 50_000
 """Rows of one call; the state goes on from block to block."""
 FILTERS: dict[str, Any] = {
-    "StickyFilter": cf.StickyFilter(2, half_life=10.0),
+    "StickyFilter": cf.StickyFilter(2, stay=0.5 ** (1 / 10)),
     "DirichletFilter": cf.DirichletFilter(2, half_life=10.0),
 }
 GOAL = "500 ns: 2 million a second"

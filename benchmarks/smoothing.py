@@ -43,7 +43,7 @@ def least(work: Callable[[], Any]) -> float:
 def main(rows: int = 200_000) -> None:
     matrix = np.full((CLASSES, CLASSES), 0.02) + np.eye(CLASSES) * 0.88
     filters: dict[str, cf.Filter] = {
-        "stay": cf.StickyFilter(CLASSES, half_life=60.0),
+        "stay": cf.StickyFilter(CLASSES, stay=0.5 ** (1 / 60)),
         "transitions": cf.StickyFilter(CLASSES, transitions=matrix),
         "dirichlet": cf.DirichletFilter(CLASSES, half_life=60.0),
     }

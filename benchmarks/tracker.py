@@ -111,7 +111,7 @@ def speed(streams: int) -> None:
 
 def lag(streams: int) -> None:
     """Print what a row costs whose events are decided twelve rows later."""
-    sticky = cf.StickyFilter(CLASSES, half_life=60.0)
+    sticky = cf.StickyFilter(CLASSES, stay=0.5 ** (1 / 60))
 
     def tracker(**options: Any) -> cf.Tracker:
         return cf.Tracker(sticky, beta=BETA, events=cf.EventRule("30s"), **options)

@@ -48,7 +48,7 @@ def cases(folder: Path) -> dict[str, Work]:
     by_time.write_csv(folder / "in.csv")
     one_row = p[0].tolist()
     rule = cf.EventRule(change_cost=30.0)
-    labels = cf.MultiLabelFilter(names[:5], cf.StickyFilter(2, half_life=60.0))
+    labels = cf.MultiLabelFilter(names[:5], cf.StickyFilter(2, stay=0.5 ** (1 / 60)))
 
     def updates(tracker: cf.Tracker, probs: list[float] = one_row) -> Work:
         at = 0.0
@@ -62,7 +62,7 @@ def cases(folder: Path) -> dict[str, Work]:
         return work
 
     def with_lag() -> Work:
-        tracker = cf.Tracker(cf.StickyFilter(names, half_life=60.0), events=rule, lag=12)
+        tracker = cf.Tracker(cf.StickyFilter(names, stay=0.5 ** (1 / 60)), events=rule, lag=12)
         some, at = p[:2000].tolist(), 0.0
 
         def work() -> None:

@@ -102,8 +102,8 @@ export interface PreparedTransitions {
 export interface StickyOptions {
   /** Probability that a time unit does not touch the class; 0.99 by default. */
   stay?: number;
-  /** Instead of stay: the time that leaves the class untouched with probability one half. */
-  halfLife?: Duration;
+  /** Instead of stay: the mean time in a class, from one change of class to the next. */
+  dwell?: Duration;
   /** Frequency of each class; uniform by default. */
   prior?: ArrayLike<number>;
   /** Instead of stay: the transitions over `interval`. They need `prepared`. */

@@ -115,7 +115,9 @@ def label_configs() -> dict[str, cf.Pipeline]:
         return dict(zip(LABELS, values, strict=True))
 
     return {
-        "one": cf.Pipeline(cf.MultiLabelFilter(["speech"], cf.StickyFilter(2, half_life=5.0))),
+        "one": cf.Pipeline(
+            cf.MultiLabelFilter(["speech"], cf.StickyFilter(2, stay=0.5 ** (1 / 5)))
+        ),
         "sticky": cf.Pipeline(
             each(
                 cf.StickyFilter(2, prior=[0.9, 0.1]),

@@ -17,8 +17,8 @@ CHANNEL = {"weak": cf.Channel([[8, 1, 1], [2, 6, 2], [1, 1, 8]])}
 FILTERS: dict[str, Any] = {
     "dirichlet": cf.DirichletFilter(CLASSES, half_life=60.0),
     "single": cf.DirichletFilter(CLASSES, half_life=60.0, dtype=np.float32),
-    "sticky": cf.StickyFilter(CLASSES, half_life=40.0),
-    "tempered": cf.StickyFilter(CLASSES, half_life=40.0, temperature=1.4, dtype=np.float32),
+    "sticky": cf.StickyFilter(CLASSES, stay=0.5 ** (1 / 40)),
+    "tempered": cf.StickyFilter(CLASSES, stay=0.5 ** (1 / 40), temperature=1.4, dtype=np.float32),
 }
 NOW = 1.7e9
 DAY = 86400.0

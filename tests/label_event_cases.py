@@ -14,8 +14,8 @@ from slow_events import Rule
 LABELS = ("robin", "wren", "tit")
 BETA = {"weak": 0.25, "strong": 1.0}
 FILTERS: dict[str, Any] = {
-    "sticky": lambda: cf.StickyFilter(2, half_life=6.0),
-    "single": lambda: cf.StickyFilter(2, half_life=6.0, dtype="float32"),
+    "sticky": lambda: cf.StickyFilter(2, stay=0.5 ** (1 / 6)),
+    "single": lambda: cf.StickyFilter(2, stay=0.5 ** (1 / 6), dtype="float32"),
     "dirichlet": lambda: cf.DirichletFilter(2, half_life=6.0),
     "ema": lambda: cf.EmaFilter(2, half_life=6.0),
 }
@@ -145,7 +145,7 @@ def random_lagged_labels(seed: int, rows: int = 35, **limits: Any) -> Live:
     rng = np.random.default_rng(seed)
     live = random_labels(seed, rows, **limits)
     filters = {
-        "robin": cf.StickyFilter(2, half_life=1.0),
+        "robin": cf.StickyFilter(2, stay=0.5 ** (1 / 1)),
         "wren": cf.DirichletFilter(2, 0.5),
         "tit": cf.StickyFilter(2, transitions=[[0.6, 0.4], [0.4, 0.6]]),
     }

@@ -35,7 +35,7 @@ def label_recordings() -> dict[str, cf.Rows]:
 
 def label_settings() -> cf.Pipeline:
     """Return settings that differ between labels."""
-    sticky = cf.StickyFilter(2, half_life=60.0)
+    sticky = cf.StickyFilter(2, stay=0.5 ** (1 / 60))
     filters = [sticky, cf.DirichletFilter(2, 0.9, estimate="mean"), sticky]
     f = cf.MultiLabelFilter(LABELS, dict(zip(LABELS, filters, strict=True)))
     channel = {LABELS[0]: cf.Channel([[8, 2], [3, 7]]), LABELS[1]: None, LABELS[2]: None}

@@ -18,8 +18,8 @@ POLICY = Adaptive(budget=0.5, horizon=4)
 FILTERS: dict[str, Any] = {
     "dirichlet": lambda: cf.DirichletFilter(CLASSES, half_life=6.0),
     "single": lambda: cf.DirichletFilter(CLASSES, half_life=6.0, dtype="float32"),
-    "sticky": lambda: cf.StickyFilter(CLASSES, half_life=6.0),
-    "sticky, single": lambda: cf.StickyFilter(CLASSES, half_life=6.0, dtype="float32"),
+    "sticky": lambda: cf.StickyFilter(CLASSES, stay=0.5 ** (1 / 6)),
+    "sticky, single": lambda: cf.StickyFilter(CLASSES, stay=0.5 ** (1 / 6), dtype="float32"),
     "ema": lambda: cf.EmaFilter(CLASSES),
 }
 
@@ -105,9 +105,9 @@ def random_live(seed: int, rows: int = 120, **limits: Any) -> Live:
 
 MATRIX = np.eye(4) * 0.8 + 0.05
 SMOOTHERS: dict[str, Any] = {
-    "sticky": lambda: cf.StickyFilter(CLASSES, half_life=4.0),
+    "sticky": lambda: cf.StickyFilter(CLASSES, stay=0.5 ** (1 / 4)),
     "sticky, single": lambda: cf.StickyFilter(
-        CLASSES, half_life=4.0, temperature=1.4, dtype="float32"
+        CLASSES, stay=0.5 ** (1 / 4), temperature=1.4, dtype="float32"
     ),
     "transitions": lambda: cf.StickyFilter(CLASSES, transitions=MATRIX),
     "dirichlet": lambda: cf.DirichletFilter(CLASSES, half_life=4.0, temperature=1.4),

@@ -26,7 +26,7 @@ LEVELS = np.array([0.2, 1.0, 3.0])
 FILTERS: list[Callable[[], cf.Filter]] = [
     lambda: cf.DirichletFilter(CLASSES, half_life=30.0),
     lambda: cf.DirichletFilter(CLASSES, half_life=30.0, anchor=0.5, dtype=np.float32),
-    lambda: cf.StickyFilter(CLASSES, half_life=120.0, temperature=1.4),
+    lambda: cf.StickyFilter(CLASSES, stay=0.5 ** (1 / 120), temperature=1.4),
     lambda: cf.MeanFilter(CLASSES),
     lambda: cf.HoldFilter(CLASSES),
 ]

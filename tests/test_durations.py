@@ -26,7 +26,7 @@ def cascade(step: Any) -> list[float]:
     "of",
     [
         lambda x: cf.DirichletFilter(2, half_life=x).gamma,
-        lambda x: cf.StickyFilter(2, half_life=x).stay,
+        lambda x: cf.StickyFilter(2, dwell=x).stay,
         lambda x: cf.EmaFilter(2, half_life=x)._options,
         lambda x: cf.StickyFilter(2, transitions=MATRIX, interval=x).transitions.tolist(),
         lambda x: cf.Tracker(cf.RawFilter(2), expire_after=x).expire_after,

@@ -128,7 +128,7 @@ def test_the_public_path() -> None:
 
 def test_known_keywords_are_shown_as_before() -> None:
     names = list(inspect.signature(cf.StickyFilter).parameters)
-    assert names[:3] == ["classes", "stay", "half_life"]
+    assert names[:3] == ["classes", "stay", "dwell"]
 
 
 def test_warnings_of_tune_name_the_line_that_called_it() -> None:

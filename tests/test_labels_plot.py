@@ -74,7 +74,7 @@ def test_an_overview_has_truth_scores_and_probabilities(truth: Any) -> None:
     rec = cf.rows(
         time=TIME, source="mic", probs=SCORES, classes=LABELS, label=truth, scores="independent"
     )
-    P = cf.Pipeline.of(MultiLabelFilter(LABELS, StickyFilter(2, half_life=60.0))).run(rec)
+    P = cf.Pipeline.of(MultiLabelFilter(LABELS, StickyFilter(2, stay=0.5 ** (1 / 60)))).run(rec)
     axes = only(plot.overview(rec, P, strong="mic"))
     names = ["raw", "filtered"] if truth is None else ["truth", "raw", "filtered"]
     assert ticks(axes) == [f"{label}: {name}" for label in LABELS for name in names]

@@ -143,7 +143,7 @@ def test_disagreement(observation: list[float], probs: list[float], disagreement
 def test_budget_of_cost_is_kept(budget: float, step: float, kind: str) -> None:
     parts = STREAMS[kind]()
     cost = {"weak": 1.0, "strong": 40.0}
-    f = cf.StickyFilter(parts[0].classes, half_life=40 * step)
+    f = cf.StickyFilter(parts[0].classes, stay=0.5 ** (1 / (40 * step)))
     policy = Adaptive(budget, max_gap=100, cost=cost)
     done = run_policy(joined(*parts, step=step), f, policy, beta=BETA)
     total = sum(cost[name] * done.calls[name] for name in cost)
@@ -183,7 +183,7 @@ def test_budget_is_kept_over_a_day(kind: str, every: int) -> None:
     parts = STREAMS[kind]()
     day = joined(*parts)
     for f in (
-        cf.StickyFilter(parts[0].classes, half_life=200.0),
+        cf.StickyFilter(parts[0].classes, stay=0.5 ** (1 / 200)),
         cf.DirichletFilter(parts[0].classes, half_life=60.0),
     ):
         calls = run_policy(day, f, Adaptive(1 / every), beta=BETA).calls

@@ -263,7 +263,7 @@ FLAGS: list[Any] = [
 @pytest.mark.parametrize("flags", FLAGS)
 def test_flags_are_no_class_numbers(flags: Any) -> None:
     """Of the classes speech and silence, True would be silence."""
-    f = cf.StickyFilter(["speech", "silence"], half_life=1.0)
+    f = cf.StickyFilter(["speech", "silence"], stay=0.5 ** (1 / 1))
     calls: list[Callable[[Any], Any]] = [
         lambda flags: f.update(flags[0]),
         lambda flags: f.run(flags),
@@ -287,7 +287,7 @@ def test_flags_are_no_class_numbers(flags: Any) -> None:
 
 @pytest.mark.parametrize("classes", [["True", "False"], ["False", "True"], [False, True]])
 def test_flags_that_are_names_of_classes(classes: list[Any]) -> None:
-    f = cf.StickyFilter(classes, half_life=1.0)
+    f = cf.StickyFilter(classes, stay=0.5 ** (1 / 1))
     df = pl.DataFrame({"time": [0, 1], "prediction": [True, True]})
     assert cf.filter_table(df, f)["class"].to_list() == ["True", "True"]
     assert str(classes[f.run(np.array([True, True]))[-1].argmax()]) == "True"

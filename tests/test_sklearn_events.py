@@ -74,7 +74,7 @@ def test_several_labels_overlap() -> None:
     data = Data()
     y = np.stack([data.y != "rest", data.y == "run"], axis=1).astype(int)
     rule = cf.EventRule({"0": 8.0, "1": 5.0})
-    f = cf.MultiLabelFilter(2, cf.StickyFilter(2, half_life=20.0))
+    f = cf.MultiLabelFilter(2, cf.StickyFilter(2, stay=0.5 ** (1 / 20)))
     estimator = MultiOutputClassifier(LogisticRegression())
     model = FilteredClassifier(estimator, f, event_rule=rule)
     streams = {"groups": data.groups, "times": data.times}

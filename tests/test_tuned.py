@@ -28,7 +28,7 @@ EVERY = 3
 def tuned(tmp_path: Path) -> Any:
     """A pipeline with a channel for one source, None for the other, and a policy."""
     path = tmp_path / "tuned.json"
-    f = cf.StickyFilter(CLASSES, half_life=20.0)
+    f = cf.StickyFilter(CLASSES, stay=0.5 ** (1 / 20))
     cf.Pipeline(f, beta=WEIGHTS, channel={"weak": CHANNEL}, policy=Periodic(EVERY)).save(path)
     return cf.load(path)
 
@@ -46,7 +46,7 @@ def recording() -> cf.Rows:
 
 def by_hand() -> Any:
     """Return what channel, weights and filter give, written out."""
-    f, rec, last, out = cf.StickyFilter(CLASSES, half_life=20.0), recording(), 0.0, []
+    f, rec, last, out = cf.StickyFilter(CLASSES, stay=0.5 ** (1 / 20)), recording(), 0.0, []
     for time, source, p in zip(rec.time, rec.source_names, rec.probs, strict=True):
         row = CHANNEL.apply(p) if source == "weak" else p
         out.append(f.update(row, WEIGHTS[source], time - last))

@@ -22,7 +22,7 @@ CHANNEL = cf.Channel([[8, 1, 1], [2, 6, 2], [1, 1, 8]])
 FILTERS: list[Callable[[], Any]] = [
     lambda: cf.DirichletFilter(CLASSES, half_life=20.0),
     lambda: cf.DirichletFilter(CLASSES, half_life=20.0, dtype=np.float32),
-    lambda: cf.StickyFilter(CLASSES, half_life=40.0),
+    lambda: cf.StickyFilter(CLASSES, stay=0.5 ** (1 / 40)),
     lambda: cf.EmaFilter(CLASSES, half_life=10.0),
     lambda: cf.HoldFilter(CLASSES),
 ]

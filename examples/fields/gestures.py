@@ -108,7 +108,7 @@ def draw(path: str, part: slice = slice(0, 600)) -> None:
     model.add_majority_vote(5)
     rec, f = (
         cf.rows(time=time, source="lda", probs=probs, classes=CLASSES),
-        cf.StickyFilter(CLASSES, half_life="1s"),
+        cf.StickyFilter(CLASSES, dwell="1.8s"),
     )
     events = cf.events({None: rec}, f, cf.EventRule("200ms", ignore="no movement"))
     lanes: dict[str, Any] = {

@@ -85,7 +85,7 @@ def wearables(part: slice = slice(9 * 120, 18 * 120)) -> None:
     time = 30.0 * np.arange(len(series))
     labels = series[ACTIVITIES].to_numpy().argmax(axis=1)
     rec = cf.rows(time=time, source="actinet", probs=labels, classes=ACTIVITIES)
-    f = cf.StickyFilter(ACTIVITIES, half_life="5min")
+    f = cf.StickyFilter(ACTIVITIES, dwell="9min")
     bouts = cf.events(rec, f, cf.EventRule("30s"), smooth=True)
     lanes = {"labels": labels[part], "bouts": bouts}
     write("wearables", time[part], truth[part], lanes, ACTIVITIES)

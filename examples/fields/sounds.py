@@ -139,7 +139,7 @@ def window_scores(detections: pd.DataFrame, step: float, end: float) -> pd.DataF
 
 def pipe(labels: list[str]) -> cf.Pipeline:
     """Return the settings of docs/fields/sounds.md."""
-    f = cf.MultiLabelFilter(labels, cf.StickyFilter(2, half_life="15s"))
+    f = cf.MultiLabelFilter(labels, cf.StickyFilter(2, dwell="43s"))
     return cf.Pipeline(f, channel={"default": cf.Channel([[0.99, 0.01], [0.6, 0.4]])})
 
 

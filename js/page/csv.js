@@ -86,7 +86,7 @@ function usualStep(streams) {
 
 function startingSettings(classes, sources, step) {
   return {
-    classes, filter: "sticky", options: { half_life: 30 * step }, beta: Object.fromEntries(sources.map((name) => [name, 1])),
+    classes, filter: "sticky", options: { stay: 0.5 ** (1 / (30 * step)) }, beta: Object.fromEntries(sources.map((name) => [name, 1])),
     events: { change_cost: Number((5 * step).toPrecision(3)) },
   };
 }

@@ -87,13 +87,22 @@ export function showSettings() {
 export function showTexts() {
   const fixed = page.settings.kind === "transitions";
   element("halfLife").disabled = fixed;
-  element("halfLifeText").textContent = fixed ? "estimated" : `${short(page.settings.halfLife)} s`;
+  const sticky = page.settings.kind !== "dirichlet";
+  element("memory").textContent = sticky ? "Dwell" : "Half-life";
+  element("halfLifeText").textContent = fixed ? "estimated" : `${short(sticky ? dwell() : page.settings.halfLife)} s`;
   element("floorText").textContent = String(page.settings.floor);
   for (const id of SPANS) {
     const span = page.settings.rule?.[id] ?? 0;
     element(`${id}Text`).textContent = isNumber(span) ? `${short(span)} s` : "by class";
   }
   page.data.sources.forEach((_, s) => (element(`weight${s}Text`).textContent = short(page.settings.beta[s])));
+}
+
+/** The mean time in a class of a sticky filter. */
+function dwell() {
+  const { classes, kind, options } = page.tuned.filter;
+  const prior = kind === "sticky" ? options.prior : classes.map(() => 1 / classes.length);
+  return page.settings.halfLife / (Math.LN2 * (1 - prior.reduce((sum, share) => sum + share * share, 0)));
 }
 
 /** Take what a control says; what was not touched stays as it was tuned, to the bit. */

@@ -182,7 +182,7 @@ function filtersOf(heads, given) {
     if (K !== heads.sizes[h]) {
       const what = K === undefined ? `is ${show(filter)}` : `of ${show(heads.names[h])} has ${K} classes`;
       const rule = heads.isLabel(h)
-        ? "each label needs a filter of two classes, off and on: give one, such as new StickyFilter(2, { halfLife: 10 })"
+        ? "each label needs a filter of two classes, off and on: give one, such as new StickyFilter(2, { dwell: 30 })"
         : `the head has ${show(heads.columns[h])}: give a filter of these classes`;
       throw new RangeError(`filter ${what}; ${rule}`);
     }

@@ -3,7 +3,7 @@ import { Block, borrow, core, numbers } from "./core.js";
 import { arrayType, checkNumber, checkOptions, classNames, decay, positiveDuration, settingsError, squareMatrix, vector } from "./checks.js";
 import { Filter } from "./filter.js";
 
-const OPTIONS = ["stay", "halfLife", "prior", "transitions", "interval", "floor", "temperature", "dtype", "prepared"];
+const OPTIONS = ["stay", "dwell", "prior", "transitions", "interval", "floor", "temperature", "dtype", "prepared"];
 
 export class StickyFilter extends Filter {
   constructor(classes, options = {}) {
@@ -14,12 +14,12 @@ export class StickyFilter extends Filter {
     const type = arrayType(dtype);
     const suffix = type === Float64Array ? "f64" : "f32";
     const hasRates = transitions !== undefined;
-    const stay = hasRates ? 1 : decay("stay", options.stay, options.halfLife, 0.99);
     if (hasRates) checkTransitions(options);
     const prior = vector("prior", options.prior ?? new Array(K).fill(1 / K), type);
     if (prior.length !== K) {
       throw new RangeError(`prior has shape (${prior.length},); it must have one entry per class, shape (${K},)`);
     }
+    const stay = hasRates ? 1 : stayOf(options, prior);
     checkNumber("floor", floor);
     checkNumber("temperature", temperature);
     const rates = hasRates ? square("prepared.rates", prepared.rates, K) : new Float64Array(0);
@@ -57,10 +57,19 @@ export class StickyFilter extends Filter {
   }
 }
 
+function stayOf({ stay, dwell }, prior) {
+  if (dwell === undefined) return decay("stay", stay, undefined, 0.99);
+  if (stay !== undefined) throw new RangeError("stay and dwell are both given; give one of them");
+  return 0.5 ** (1 / positiveDuration("dwell", dwell) / halfLives(prior));
+}
+
+/** The time in which a class is drawn again with probability 1/2, for a dwell of 1: it may be drawn as it was. */
+const halfLives = (prior) => Math.LN2 * (1 - prior.reduce((sum, share) => sum + share * share, 0));
+
 /** The rates of transitions, a logarithm of a matrix, are computed in Python only. */
-function checkTransitions({ stay, halfLife, prior, prepared }) {
-  if (stay !== undefined || halfLife !== undefined) {
-    const other = stay === undefined ? "halfLife" : "stay";
+function checkTransitions({ stay, dwell, prior, prepared }) {
+  if (stay !== undefined || dwell !== undefined) {
+    const other = stay === undefined ? "dwell" : "stay";
     throw new RangeError(`transitions and ${other} are both given; give one of them`);
   }
   if (prepared?.rates === undefined || prior === undefined) {

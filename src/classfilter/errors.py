@@ -251,6 +251,7 @@ _OTHER_NAMES = {
     "weight": "beta",
     "weights": "beta",
     "decay": "gamma",
+    "half_life": "dwell",
 }
 """What others call an argument, where its spelling does not lead to ours."""
 _READING = {"columns", "scores", "unit", "sort", "classes", "time_format"}

@@ -62,7 +62,7 @@ def test_each_label_is_filtered_by_itself(kind: str, lag: int | None, run: Run) 
 
 
 def test_a_config_of_labels_needs_no_scores(run: Run) -> None:
-    df, two = table(), cf.StickyFilter(2, half_life=10.0)
+    df, two = table(), cf.StickyFilter(2, stay=0.5 ** (1 / 10))
     cf.write_table(df.select("time", "stream", "p_wren", "p_robin"), "in.csv")
     cf.Pipeline(cf.MultiLabelFilter(LABELS, two)).save("birds.json")
     for scores in ([], ["--scores", "independent"]):
@@ -70,12 +70,14 @@ def test_a_config_of_labels_needs_no_scores(run: Run) -> None:
         assert code == 0, err
         got = cf.read_table("out.csv")
         assert got.columns[-3:] == ["f_wren", "f_robin", "labels"]
-        check(got, df, cf.StickyFilter(("off", "on"), half_life=10.0))
+        check(got, df, cf.StickyFilter(("off", "on"), stay=0.5 ** (1 / 10)))
 
 
 def test_percentages_and_logits_of_each_label(run: Run) -> None:
     df = table()
-    cf.Pipeline(cf.MultiLabelFilter(LABELS, cf.StickyFilter(2, half_life=10.0))).save("birds.json")
+    cf.Pipeline(cf.MultiLabelFilter(LABELS, cf.StickyFilter(2, stay=0.5 ** (1 / 10)))).save(
+        "birds.json"
+    )
     p = pl.col("p_robin", "p_wren")
     for scores, numbers in (("percent", p * 100), ("logits", (p / (1 - p)).log())):
         cf.write_table(df.with_columns(numbers), "in.csv")
@@ -83,7 +85,7 @@ def test_percentages_and_logits_of_each_label(run: Run) -> None:
         code, _, err = run(*command, "--scores", scores)
         assert code == 0, err
         for label in LABELS:
-            lane = of_label(df, label, cf.StickyFilter(("off", "on"), half_life=10.0))
+            lane = of_label(df, label, cf.StickyFilter(("off", "on"), stay=0.5 ** (1 / 10)))
             got = cf.read_table("out.csv")[f"f_{label}"].to_list()
             assert got == pytest.approx(lane, rel=1e-9)
 

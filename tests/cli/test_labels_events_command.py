@@ -15,7 +15,7 @@ from classfilter.events import FORMATS
 from conftest import Run
 from label_event_cases import LABELS, random_scores
 
-TWO = cf.StickyFilter(2, half_life=20.0)
+TWO = cf.StickyFilter(2, stay=0.5 ** (1 / 20))
 RULE = cf.EventRule(
     {"robin": 5.0, "wren": 10.0, "tit": 10.0}, merge_gap={"robin": 30.0}, min_duration={"tit": 15.0}
 )

@@ -131,7 +131,7 @@ def test_the_log_of_a_device(run: Run, tmp_path: Path) -> None:
     import polars as pl
 
     labels = ["robin", "wren"]
-    f = cf.MultiLabelFilter(labels, cf.StickyFilter(2, half_life=10.0))
+    f = cf.MultiLabelFilter(labels, cf.StickyFilter(2, stay=0.5 ** (1 / 10)))
     pipe = cf.Pipeline(f, beta={"mic": {"robin": 0.5, "wren": 1.0}})
     pipe.save("birds.json")
     rng = np.random.default_rng(0)
@@ -139,7 +139,7 @@ def test_the_log_of_a_device(run: Run, tmp_path: Path) -> None:
     log: dict[str, Any] = {"time": np.arange(50.0), "source": ["mic"] * 50}
     log |= {f"p_{name}": scores[:, i] for i, name in enumerate(labels)}
     for i, name in enumerate(labels):
-        lane = cf.StickyFilter(2, half_life=10.0, dtype="float32")
+        lane = cf.StickyFilter(2, stay=0.5 ** (1 / 10), dtype="float32")
         s = scores[:, i].astype(np.float32)
         dt = np.append(0.0, np.ones(49))
         log[f"f_{name}"] = lane.run(np.stack([1 - s, s], 1), 0.5 + 0.5 * i, dt)[:, 1].astype(float)

@@ -24,7 +24,7 @@ CALLS: dict[str, Callable[[cf.Tracker, Path], object]] = {
 
 
 def started() -> cf.Tracker:
-    tracker = cf.Tracker(cf.StickyFilter(["x", "y"], half_life=5.0), events=RULE)
+    tracker = cf.Tracker(cf.StickyFilter(["x", "y"], stay=0.5 ** (1 / 5)), events=RULE)
     for i in range(8):
         tracker.update("a", float(i), None, [0.9, 0.1] if i % 4 < 2 else [0.1, 0.9])
     return tracker
@@ -89,7 +89,7 @@ def known(tracker: cf.Tracker) -> Any:
 
 
 def test_a_bank_rejects_it_too() -> None:
-    bank = cf.Bank(cf.StickyFilter(["x", "y"], half_life=5.0), streams=2)
+    bank = cf.Bank(cf.StickyFilter(["x", "y"], stay=0.5 ** (1 / 5)), streams=2)
     with bank._lock, pytest.raises(RuntimeError, match="in the middle of another call"):
         bank.update([[0.5, 0.5]] * 2)
 
@@ -114,5 +114,5 @@ def test_events_are_those_offline_where_a_handler_updates() -> None:
     live = [event for event in tracker.pop_events() if event.stream == "b"]
     _, times, probs = zip(*rows, strict=True)
     offline = cf.rows(time=times, probs=list(probs), classes=["x", "y"])
-    pipeline = cf.Pipeline(cf.StickyFilter(["x", "y"], half_life=5.0), rule=RULE)
+    pipeline = cf.Pipeline(cf.StickyFilter(["x", "y"], stay=0.5 ** (1 / 5)), rule=RULE)
     assert live == [*cf.events({"b": offline}, pipeline)]

@@ -173,7 +173,7 @@ def test_a_save_of_what_changed_equals_one_of_all(
 ) -> None:
     """Streams come, go, move, are renamed and take each other's slots; events are fetched."""
     rng, path = random.Random(seed), tmp_path / "file"
-    pipe = cf.Pipeline(cf.StickyFilter(CLASSES, half_life=5.0), beta=WEIGHTS, policy=policy)
+    pipe = cf.Pipeline(cf.StickyFilter(CLASSES, stay=0.5 ** (1 / 5)), beta=WEIGHTS, policy=policy)
     first = cf.Tracker(pipe, events=cf.EventRule(0.5), **limits)
     clock = 0.0
     for _ in range(60):

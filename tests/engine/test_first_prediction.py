@@ -14,7 +14,7 @@ RULE = cf.EventRule("30s", pad=(5.0, 0.0))
 MISSING = [np.nan] * 3
 WALK = [0.05, 0.9, 0.05]
 FILTERS: dict[str, Any] = {
-    "sticky": cf.StickyFilter(NAMES, half_life=20.0),
+    "sticky": cf.StickyFilter(NAMES, stay=0.5 ** (1 / 20)),
     "dirichlet": cf.DirichletFilter(NAMES, half_life=20.0),
 }
 

@@ -61,7 +61,7 @@ def test_estimates_and_events_are_those_of_one_name(seed: int) -> None:
 
 def test_rows_that_a_lag_holds_move() -> None:
     live = random_live(3)
-    pipe = cf.Pipeline(cf.StickyFilter(live.pipe.classes, half_life=6.0))
+    pipe = cf.Pipeline(cf.StickyFilter(live.pipe.classes, stay=0.5 ** (1 / 6)))
     rule = cf.EventRule(0.5)
     one, two = (cf.Tracker(pipe, events=rule, lag=5) for _ in range(2))
     rows = [row for row in live.rows if row.stream == "ann"]
@@ -111,7 +111,7 @@ def test_it_counts_as_a_row_of_the_newest_time() -> None:
 
 
 def test_the_time_of_the_last_row_still_counts() -> None:
-    tracker = cf.Tracker(cf.StickyFilter(2, half_life=5.0), expire_after=10.0)
+    tracker = cf.Tracker(cf.StickyFilter(2, stay=0.5 ** (1 / 5)), expire_after=10.0)
     tracker.update("a", 5.0, None, [0.99, 0.01])
     tracker.hand_over("a", "b")
     with rejected("time"):

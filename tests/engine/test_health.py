@@ -21,7 +21,7 @@ NAN = [math.nan] * 3
 FILTERS = (
     cf.DirichletFilter(CLASSES, half_life=30.0),
     cf.DirichletFilter(CLASSES, half_life=30.0, dtype="float32"),
-    cf.StickyFilter(CLASSES, half_life=30.0),
+    cf.StickyFilter(CLASSES, stay=0.5 ** (1 / 30)),
     cf.EmaFilter(CLASSES, gamma=0.9),
 )
 BETA = {"weak": 0.3, "strong": 1.0}

@@ -12,7 +12,7 @@ BETA = {"weak": 0.3, "strong": 1.0}
 
 
 def tracker_of(labels: list[str], policy: Any) -> cf.Tracker:
-    f = cf.MultiLabelFilter(labels, cf.StickyFilter(2, half_life=20.0))
+    f = cf.MultiLabelFilter(labels, cf.StickyFilter(2, stay=0.5 ** (1 / 20)))
     return cf.Tracker(f, beta=BETA, policy=policy)
 
 

@@ -35,12 +35,14 @@ class Case(NamedTuple):
 
 
 def smoother(rng: np.random.Generator, classes: Any, dtype: str) -> Any:
-    common: dict[str, Any] = {"half_life": float(rng.choice([1.0, 20.0])), "dtype": dtype}
+    half_life = float(rng.choice([1.0, 20.0]))
     temperature = float(rng.choice([1.0, 1.4]))
     if rng.random() < 0.6:
         floor = float(rng.choice([0.001, 0.3]))  # both far from their nearest float32
-        return cf.StickyFilter(classes, floor=floor, temperature=temperature, **common)
-    return cf.DirichletFilter(classes, anchor=float(rng.choice([0.0, 0.4])), **common)
+        stay = 0.5 ** (1 / half_life)
+        return cf.StickyFilter(classes, stay, floor=floor, temperature=temperature, dtype=dtype)
+    anchor = float(rng.choice([0.0, 0.4]))
+    return cf.DirichletFilter(classes, half_life=half_life, anchor=anchor, dtype=dtype)
 
 
 def settings(rng: np.random.Generator, layout: str, dtype: str) -> tuple[Any, Any, Any]:
@@ -124,7 +126,7 @@ def test_live_events_with_a_lag_are_those_of_the_table(
 
 def test_a_score_of_0_in_single_precision() -> None:
     """The floor that takes its place has the same bits, live and in the table."""
-    f = cf.MultiLabelFilter(["a", "b"], cf.StickyFilter(2, half_life=3.0, dtype="float32"))
+    f = cf.MultiLabelFilter(["a", "b"], cf.StickyFilter(2, stay=0.5 ** (1 / 3), dtype="float32"))
     pipe = cf.Pipeline(f, beta={"w": 0.25, "s": 1.0}, rule=cf.EventRule(0.3))
     rows = [(1.0, "w", [0.7, 0.3]), (2.0, "w", [0.7, 0.0]), (3.0, "s", [0.9, 1.0])]
     table = {"time": [1.0, 2.0, 3.0], "source": ["w", "w", "s"]}

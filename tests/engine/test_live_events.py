@@ -189,7 +189,7 @@ def test_expire_finishes_streams_too() -> None:
 
 
 def test_a_stream_that_begins_anew_gives_its_last_events_at_once() -> None:
-    f = cf.MultiLabelFilter(LABELS, cf.StickyFilter(2, half_life=6.0))
+    f = cf.MultiLabelFilter(LABELS, cf.StickyFilter(2, stay=0.5 ** (1 / 6)))
     tracker = cf.Tracker(f, events=cf.EventRule(0.5), expire_after=5.0)
     for time in (0.0, 1.0, 2.0, 3.0, 20.0):
         tracker.update("a", time, None, [0.1, 0.9, 0.1])
@@ -559,7 +559,7 @@ def test_dates_and_spans_live_are_those_of_a_table(kind: str) -> None:
     }
     live = ways[kind]()
     p = rng.random(len(ns))
-    f = cf.StickyFilter(["a", "b"], half_life=3.0)
+    f = cf.StickyFilter(["a", "b"], stay=0.5 ** (1 / 3))
     tracker = cf.Tracker(f)
     found = [tracker.update("x", at, None, [q, 1 - q])[0] for at, q in zip(live, p, strict=True)]
     table = cf.filter_table(pd.DataFrame({"time": column, "p_a": p, "p_b": 1 - p}), f)

@@ -43,10 +43,9 @@ KINDS: dict[str, tuple[str, Callable[[Any], Any]]] = {
 def random_heads(seed: int, rows: int, **limits: Any) -> Live:
     """Return rows of a head of three classes and one of a label, in single precision."""
     rng = np.random.default_rng(seed)
-    single: dict[str, Any] = {"half_life": 4.0, "dtype": "float32"}
-    f = cf.MultiLabelFilter(
-        HEADS, {"activity": cf.StickyFilter(3, **single), "robin": cf.DirichletFilter(2, **single)}
-    )
+    activity = cf.StickyFilter(3, stay=0.5 ** (1 / 4), dtype="float32")
+    robin = cf.DirichletFilter(2, half_life=4.0, dtype="float32")
+    f = cf.MultiLabelFilter(HEADS, {"activity": activity, "robin": robin})
     rule = cf.EventRule(0.5, min_duration=float(rng.choice([0.0, 2.0])), pad=(1.0, 0.0))
     live = random_live(seed, rows, **limits)
     probs = np.column_stack([rng.dirichlet([0.5] * 3, rows), rng.random(rows)])

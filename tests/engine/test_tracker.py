@@ -32,7 +32,10 @@ def test_a_tuned_brings_everything() -> None:
 def test_a_policy_for_each_stream(policy: Any) -> None:
     """As in a `Cascade` of each stream alone, with the streams in turn."""
     days = [cf.simulate(hours=0.2, seed=seed) for seed in range(3)]
-    f, beta = cf.StickyFilter(days[0].classes, half_life=120.0), {"weak": 0.1, "strong": 1.0}
+    f, beta = (
+        cf.StickyFilter(days[0].classes, stay=0.5 ** (1 / 120)),
+        {"weak": 0.1, "strong": 1.0},
+    )
     tracker = cf.Tracker(f, beta=beta, policy=policy)
     called: list[list[str]] = [[] for _ in days]
     for step, at in enumerate(days[0].time.tolist()):

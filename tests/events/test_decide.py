@@ -19,7 +19,7 @@ from example_tables import KINDS, NAN, column, names_of
 
 CLASSES = ("walk", "sit", "run")
 RULE = cf.EventRule(1.5)
-STICKY = cf.StickyFilter(CLASSES, half_life=20.0)
+STICKY = cf.StickyFilter(CLASSES, stay=0.5 ** (1 / 20))
 MAY = datetime(2024, 5, 1, 8, tzinfo=UTC)
 Rows = list[tuple[Any, ...]]
 
@@ -183,7 +183,7 @@ def test_columns_of_predictions_may_be_named_where_filtered_ones_count() -> None
         same(rows_of(cf.events(cf.rows(pl.DataFrame(cells), columns=columns), RULE)), expected)
 
 
-@pytest.mark.parametrize("filter_", [STICKY, cf.StickyFilter(3, half_life=20.0)])
+@pytest.mark.parametrize("filter_", [STICKY, cf.StickyFilter(3, stay=0.5 ** (1 / 20))])
 def test_events_have_the_classes_of_the_table_whatever_their_order(filter_: Any) -> None:
     classes = ("run", "walk", "sit") if filter_ is STICKY else CLASSES
     df = pl.DataFrame(cells_of(classes=classes))
@@ -196,7 +196,7 @@ def test_events_have_the_classes_of_the_table_whatever_their_order(filter_: Any)
 
 
 def test_single_precision_and_labels() -> None:
-    f = cf.StickyFilter(CLASSES, half_life=20.0, dtype=np.float32)
+    f = cf.StickyFilter(CLASSES, stay=0.5 ** (1 / 20), dtype=np.float32)
     df = pl.DataFrame(cells_of())
     P = cf.filter_table(df, f).select("f_walk", "f_sit", "f_run").to_numpy()
     found = rows_of(cf.events(df, f, cf.EventRule()))

@@ -45,7 +45,7 @@ def test_the_picture_of_live_events_is_drawn_and_has_those_of_offline(tmp_path: 
     live_events.draw(first.ONE, tmp_path / "live_events.png")
     assert imread(tmp_path / "live_events.png").shape == imread(live_events.PICTURE).shape
     recordings = cf.rows(cf.read_table(first.ONE)).by_stream()
-    sticky = cf.StickyFilter(recordings["bob"].classes, half_life="1min")
+    sticky = cf.StickyFilter(recordings["bob"].classes, stay=0.5 ** (1 / 60))
     pipe = cf.Pipeline(sticky, rule=cf.EventRule("15s"))
     live = live_events.live_events(recordings["bob"], pipe, "bob")
     assert live.events == cf.events({"bob": recordings["bob"]}, pipe)

@@ -38,7 +38,9 @@ def free_port() -> int:
 def test_no_row_is_lost_or_counts_twice(stop: signal.Signals, tmp_path: Path) -> None:
     """However it is stopped: rows that come meanwhile wait in the broker, with its QoS of 1."""
     port, classes = str(free_port()), ["out", "in"]
-    pipe = replace(cf.Pipeline(cf.StickyFilter(classes, half_life=30.0)), rule=cf.EventRule(10.0))
+    pipe = replace(
+        cf.Pipeline(cf.StickyFilter(classes, stay=0.5 ** (1 / 30))), rule=cf.EventRule(10.0)
+    )
     pipe.save(tmp_path / "home.json")
     (tmp_path / "broker.conf").write_text(f"listener {port} 127.0.0.1\nallow_anonymous true\n")
     rng = np.random.default_rng(0)
@@ -162,7 +164,7 @@ def test_estimates_come_back_also_after_a_restart(tmp_path: Path) -> None:
 
 
 def room(tmp_path: Path) -> tuple[cf.Pipeline, cf.Tracker]:
-    pipe = cf.Pipeline(cf.StickyFilter(["empty", "occupied"], half_life="10min"))
+    pipe = cf.Pipeline(cf.StickyFilter(["empty", "occupied"], stay=0.5 ** (1 / 600)))
     pipe.save(tmp_path / "room.json")
     return pipe, mqtt_filter.started(pipe, anew=True)
 

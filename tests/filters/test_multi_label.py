@@ -18,7 +18,7 @@ import classfilter as cf
 
 LABELS = ["robin", "wren", "tit"]
 MAKE: dict[str, Callable[..., Any]] = {
-    "sticky": lambda **how: cf.StickyFilter(2, half_life=10.0, temperature=1.4, **how),
+    "sticky": lambda **how: cf.StickyFilter(2, stay=0.5 ** (1 / 10), temperature=1.4, **how),
     "dirichlet": lambda **how: cf.DirichletFilter(2, half_life=10.0, **how),
     "ema": lambda **_: cf.EmaFilter(2, half_life=10.0),
     "vote": lambda **_: cf.VoteFilter(2, window=5),

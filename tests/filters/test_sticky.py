@@ -1,6 +1,7 @@
 """StickyFilter against every path of the classes, mpmath and SciPy's expm."""
 
 import itertools
+import math
 from typing import Any
 
 import mpmath
@@ -77,11 +78,43 @@ def test_powers_are_as_exact_as_their_precision(dtype: str, most: float, mean: f
     assert np.sqrt(np.square(errors).mean()) < mean
 
 
-def test_half_life() -> None:
-    f = cf.StickyFilter(2, half_life=6.0)
+def test_the_dwell_of_two_classes() -> None:
+    """By hand: each leaves at the rate 1/6, so the difference of the two decays at 2/6."""
+    f = cf.StickyFilter(2, dwell=6.0)
     f.state = ([1.0, 0.0],)
-    np.testing.assert_allclose(f.update([np.nan, np.nan], dt=6.0), [0.75, 0.25], rtol=1e-14)
-    assert f.stay == 0.5 ** (1 / 6)
+    left = (1 + math.exp(-2)) / 2
+    np.testing.assert_allclose(f.update([np.nan, np.nan], dt=6.0), [left, 1 - left], rtol=1e-14)
+
+
+@pytest.mark.parametrize("prior", [[0.5, 0.5], [0.2] * 5, [0.9, 0.1], [0.6, 0.25, 0.1, 0.05]])
+def test_the_dwell_is_the_mean_time_from_change_to_change(prior: list[float]) -> None:
+    """In the transitions over a short time, and in a simulation of classes that are drawn again."""
+    f, shares = cf.StickyFilter(len(prior), dwell=50.0, prior=prior), np.array(prior)
+    assert f.stay is not None
+    leaves = (1 - np.diag(f._transitions(1e-3))) / 1e-3
+    np.testing.assert_allclose(1 / (shares @ leaves), 50, rtol=1e-4)
+    if len(set(prior)) == 1:
+        np.testing.assert_allclose(1 / leaves, 50, rtol=1e-4)
+    np.testing.assert_allclose(f._dwell, 1 / leaves, rtol=1e-4)
+    rng, draws = np.random.default_rng(0), 400_000
+    until = rng.exponential(-1 / math.log(f.stay), draws)
+    drawn = rng.choice(len(prior), draws, p=shares)
+    changes = np.count_nonzero(np.diff(drawn))
+    np.testing.assert_allclose(until.sum() / changes, 50, rtol=0.01)
+    lasts = np.split(until, np.flatnonzero(np.diff(drawn)) + 1)[:-1]
+    starts = np.flatnonzero(np.diff(drawn, prepend=-1))[: len(lasts)]
+    times = np.array([one.sum() for one in lasts])
+    for k in range(len(prior)):
+        assert times[drawn[starts] == k].mean() == pytest.approx(f._dwell[k], rel=0.03)
+
+
+def test_a_dwell_of_a_half_life_is_the_same_filter() -> None:
+    """ln 2 times the dwell is the half-life of a class, where the class drawn is another one."""
+    for prior in ([0.5, 0.5], [0.7, 0.2, 0.1]):
+        same = 6 / (math.log(2) * (1 - sum(share * share for share in prior)))
+        f = cf.StickyFilter(len(prior), dwell=same, prior=prior)
+        assert f.stay == pytest.approx(0.5 ** (1 / 6), rel=1e-15)
+    assert cf.StickyFilter(2, dwell=5e-324).stay == 0
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])

@@ -95,7 +95,7 @@ def test_rows_that_are_no_estimates(row: list[float]) -> None:
 
 
 MAKE: dict[str, Callable[..., Any]] = {
-    "sticky": lambda K, **more: cf.StickyFilter(K, half_life=5.0, **more),
+    "sticky": lambda K, **more: cf.StickyFilter(K, stay=0.5 ** (1 / 5), **more),
     "transitions": lambda K, **more: cf.StickyFilter(
         K, transitions=np.eye(K) * 0.7 + 0.3 / K, **more
     ),

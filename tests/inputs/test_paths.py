@@ -15,7 +15,7 @@ from source import ROOT
 
 TABLE = ROOT / "examples/one_classifier.csv"
 RULE = cf.EventRule("15s")
-F = cf.StickyFilter(["sit", "walk", "cycle", "run"], half_life="10min")
+F = cf.StickyFilter(["sit", "walk", "cycle", "run"], stay=0.5 ** (1 / 600))
 PIPE = cf.Pipeline(F, rule=RULE)
 
 CALLS: dict[str, Callable[[Any], Any]] = {

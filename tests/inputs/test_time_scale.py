@@ -107,7 +107,10 @@ def test_of_some_rows() -> None:
         (STEP, f(half_life=4e4)),  # 8,000 steps
         (STEP, f(gamma=1.0)),  # as it was wanted
         (STEP, f(gamma=0.0)),
-        (STEP, cf.StickyFilter(["walk", "sit"], half_life=1e9)),  # a few rows still change it
+        (
+            STEP,
+            cf.StickyFilter(["walk", "sit"], stay=0.5 ** (1 / 1e9)),
+        ),  # a few rows still change it
         (1000 * STEP, cf.MeanFilter(["walk", "sit"])),  # time does not matter
     ],
 )

@@ -153,10 +153,10 @@ const run = {
     const run = filter.run(predictions).map(encode);
     return { run, update: predictions.map((probs) => encode(other.update(probs))) };
   },
-  /** The rate of a half-life, or why it is refused. */
-  halfLives: ({ texts }) => texts.map((halfLife) => {
+  /** The rate of a dwell, or why it is rejected. */
+  dwells: ({ texts }) => texts.map((dwell) => {
     try {
-      return new StickyFilter(2, { halfLife }).options.stay;
+      return new StickyFilter(3, { dwell, prior: [0.5, 0.3, 0.2] }).options.stay;
     } catch (error) {
       return error.message;
     }

@@ -34,7 +34,9 @@ def scores_of(heads: Heads, seed: int) -> Any:
 def filters_of(dtype: str) -> dict[str, Any]:
     turning = [[0.9, 0.1], [0.3, 0.7]]
     return {
-        "one": cf.MultiLabelFilter(["speech"], cf.StickyFilter(2, half_life=5.0, dtype=dtype)),
+        "one": cf.MultiLabelFilter(
+            ["speech"], cf.StickyFilter(2, stay=0.5 ** (1 / 5), dtype=dtype)
+        ),
         "shared": cf.MultiLabelFilter(LABELS, cf.DirichletFilter(2, 0.8, dtype=dtype)),
         "numbers": cf.MultiLabelFilter(4, cf.StickyFilter(2, transitions=turning, dtype=dtype)),
         "each": cf.MultiLabelFilter(
@@ -48,13 +50,14 @@ def filters_of(dtype: str) -> dict[str, Any]:
         "heads": cf.MultiLabelFilter(
             {"2": ("walk", "sit", "run"), "a b": None, "1": ("up", "down")},
             {
-                "2": cf.StickyFilter(3, half_life=9.0, prior=[0.5, 0.3, 0.2], dtype=dtype),
+                "2": cf.StickyFilter(3, stay=0.5 ** (1 / 9), prior=[0.5, 0.3, 0.2], dtype=dtype),
                 "a b": cf.StickyFilter(2, transitions=turning, dtype=dtype),
                 "1": cf.DirichletFilter(2, 0.8, temperature=1.3, dtype=dtype),
             },
         ),
         "alike": cf.MultiLabelFilter(
-            {"b": ("up", "down"), "a": ("x", "y")}, cf.StickyFilter(2, half_life=9.0, dtype=dtype)
+            {"b": ("up", "down"), "a": ("x", "y")},
+            cf.StickyFilter(2, stay=0.5 ** (1 / 9), dtype=dtype),
         ),
     }
 

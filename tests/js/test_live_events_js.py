@@ -92,7 +92,7 @@ def test_a_tracker_has_the_events_of_python(seed: int, limits: dict[str, Any]) -
     live = random_live(seed)
     pipe = live.pipe
     if isinstance(pipe.filter, cf.EmaFilter):  # JavaScript has none
-        pipe = cf.Pipeline(cf.StickyFilter(CLASSES, half_life=2.0), beta=BETA, rule=pipe.rule)
+        pipe = cf.Pipeline(cf.StickyFilter(CLASSES, stay=0.5 ** (1 / 2)), beta=BETA, rule=pipe.rule)
     rows = [row._replace(stream=STREAMS[row.stream]) for row in live.rows]
     compare(pipe, limits, random_steps(rng, rows, "expire_after" in limits))
 

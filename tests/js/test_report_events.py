@@ -43,7 +43,7 @@ def streams() -> dict[str, cf.Rows]:
 
 
 def settings() -> cf.Pipeline:
-    sticky = cf.StickyFilter(CLASSES, half_life=30.0, prior=[0.3, 0.2, 0.4, 0.1])
+    sticky = cf.StickyFilter(CLASSES, stay=0.5 ** (1 / 30), prior=[0.3, 0.2, 0.4, 0.1])
     return cf.Pipeline(sticky, beta=BETA, channel={SOURCES[1]: cf.Channel(np.eye(4) + 0.2)})
 
 
@@ -135,7 +135,9 @@ def test_without_a_rule_each_stretch_is_an_event(tmp_path: Path) -> None:
 
 
 def test_the_table_sorts_and_leads_to_the_pictures(tmp_path: Path) -> None:
-    flickering = cf.Pipeline(cf.StickyFilter(CLASSES, half_life=2.0), beta=dict.fromkeys(BETA, 1.0))
+    flickering = cf.Pipeline(
+        cf.StickyFilter(CLASSES, stay=0.5 ** (1 / 2)), beta=dict.fromkeys(BETA, 1.0)
+    )
     write_page({"one": streams()["<u>0</u>"]}, flickering, tmp_path / "r.html")
     steps: list[list[Any]] = [
         ["click", "[data-order=probability]"],
@@ -170,7 +172,7 @@ def dated(zone: Any) -> cf.Rows:
 
 
 def pipe_of(rec: cf.Rows) -> cf.Pipeline:
-    f = cf.StickyFilter(rec.classes, half_life=60.0)
+    f = cf.StickyFilter(rec.classes, stay=0.5 ** (1 / 60))
     return cf.Pipeline(f, beta={"strong": 1.0, "weak": 0.2}, rule=cf.EventRule(20.0))
 
 

@@ -29,7 +29,7 @@ def streams() -> dict[Any, cf.Rows]:
 
 def test_one_stream_is_unpacked_and_few_are_listed(tmp_path: Path) -> None:
     recs = streams()
-    pipe = cf.Pipeline(cf.StickyFilter(CLASSES, half_life=10.0), beta={"weak": 0.5})
+    pipe = cf.Pipeline(cf.StickyFilter(CLASSES, stay=0.5 ** (1 / 10)), beta={"weak": 0.5})
     write_page(recs, pipe, tmp_path / "r.html")
     steps: list[list[Any]] = [
         ["slide", "#weight0", 0.7],

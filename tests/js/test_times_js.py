@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -10,7 +9,6 @@ import pytest
 
 import classfilter as cf
 import node_cases as node
-from classfilter.inputs import duration
 from saved_files import file_of
 
 ROWS = [[0.75, 0.25], [0.25, 0.75], [0.75, 0.25]] * 10
@@ -86,12 +84,11 @@ def test_an_unknown_unit_is_refused() -> None:
 
 
 def python_rate(text: str) -> float | None:
-    """Return what Python makes of a half-life; None where it is refused."""
+    """Return what Python makes of a dwell; None where it is rejected."""
     try:
-        length = duration("half_life", text)
+        return cf.StickyFilter(3, dwell=text, prior=[0.5, 0.3, 0.2]).stay
     except ValueError:
         return None
-    return 0.5 ** (1.0 / length) if 0 < length < math.inf else None
 
 
 def test_durations_are_read_as_in_python() -> None:
@@ -113,7 +110,7 @@ def test_durations_are_read_as_in_python() -> None:
     rng = np.random.default_rng(0)
     letters = list("0123456789.eE+- msminhd")
     some = ["".join(rng.choice(letters, rng.integers(1, 7))) for _ in range(2000)]
-    (rates,) = node.run([{"kind": "halfLives", "texts": people + some}])
+    (rates,) = node.run([{"kind": "dwells", "texts": people + some}])
     read = 0
     for text, rate in zip(people + some, rates, strict=True):
         expected = python_rate(text)

@@ -60,7 +60,7 @@ def test_equals_a_loop_by_hand(f: Callable[[], cf.Filter], policy: Callable[[], 
 
 
 def test_dt_and_time() -> None:
-    f = cf.StickyFilter(CLASSES, half_life=3.0)
+    f = cf.StickyFilter(CLASSES, stay=0.5 ** (1 / 3))
     cascade, hand = Cascade(f, {"weak": weak}), f.copy()
     x = signal(20)
     for n, dt in enumerate([2.0, 0.0, 0.5], start=1):

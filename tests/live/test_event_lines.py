@@ -276,8 +276,10 @@ def test_another_lag_is_refused(run: Run) -> None:
 
 def test_the_smoother_of_a_file_decides(run: Run) -> None:
     """By its own settings and rule; an option of the command changes what it names."""
-    f = cf.StickyFilter(["walk", "sit", "sleep"], half_life=2.0)
-    slow = cf.Pipeline(cf.StickyFilter(f.classes, half_life=9.0), rule=cf.EventRule(3.0, shift=0.5))
+    f = cf.StickyFilter(["walk", "sit", "sleep"], stay=0.5 ** (1 / 2))
+    slow = cf.Pipeline(
+        cf.StickyFilter(f.classes, stay=0.5 ** (1 / 9)), rule=cf.EventRule(3.0, shift=0.5)
+    )
     cf.Pipeline(f, rule=cf.EventRule(1.0), smoother=slow).save("both.json")
     options = ["--config=both.json", "--lag=3"]
     for more in ([], ["--change-cost=1"]):
@@ -304,7 +306,7 @@ def test_no_rule_is_an_error_of_usage(run: Run, config: bool) -> None:
 
 def test_a_smoother_says_how_much_the_class_of_a_line_counts(tmp_path: Path) -> None:
     """The smoother has a channel for the source, the filter has none: as in a table."""
-    f = cf.StickyFilter(["x", "y"], half_life=4.0)
+    f = cf.StickyFilter(["x", "y"], stay=0.5 ** (1 / 4))
     channel = {"default": cf.Channel([[8, 2], [1, 9]])}
     smoother = cf.Pipeline(f, channel=channel, rule=cf.EventRule(0.5))
     pipe = cf.Pipeline(f, smoother=smoother, rule=cf.EventRule(0.5))

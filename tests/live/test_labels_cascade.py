@@ -15,7 +15,7 @@ from classfilter.policy import Adaptive
 LABELS = ("robin", "wren")
 SOURCES = ("weak", "strong")
 SAMPLE = np.zeros((1, 1))
-TWO = {"sticky": cf.StickyFilter(2, half_life=5.0), "dirichlet": cf.DirichletFilter(2, 0.9)}
+TWO = {"sticky": cf.StickyFilter(2, stay=0.5 ** (1 / 5)), "dirichlet": cf.DirichletFilter(2, 0.9)}
 
 
 def some_scores(seed: int, steps: int, labels: int = 2) -> Any:

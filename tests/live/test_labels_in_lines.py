@@ -18,7 +18,7 @@ from conftest import rejected
 from ndjson_lines import as_line
 
 LABELS = ("robin", "wren")
-PIPE = cf.Pipeline(cf.MultiLabelFilter(LABELS, cf.StickyFilter(2, half_life=10.0)))
+PIPE = cf.Pipeline(cf.MultiLabelFilter(LABELS, cf.StickyFilter(2, stay=0.5 ** (1 / 10))))
 
 
 def served(lines: list[dict[str, Any]], pipe: Any, **how: Any) -> tuple[list[Any], str]:
@@ -35,10 +35,10 @@ def served(lines: list[dict[str, Any]], pipe: Any, **how: Any) -> tuple[list[Any
 
 
 def test_one_label_by_one_key() -> None:
-    f = cf.MultiLabelFilter(["speech"], cf.StickyFilter(2, half_life=10.0))
+    f = cf.MultiLabelFilter(["speech"], cf.StickyFilter(2, stay=0.5 ** (1 / 10)))
     lines = [{"time": t, "p_speech": p} for t, p in enumerate([0.9, 0.8, None, 0.1])]
     two = [[np.nan] * 2 if p is None else [1 - p, p] for p in (0.9, 0.8, None, 0.1)]
-    lane = cf.StickyFilter(2, half_life=10.0).run(two, dt=[0.0, 1.0, 1.0, 1.0])[:, 1].tolist()
+    lane = cf.StickyFilter(2, stay=0.5 ** (1 / 10)).run(two, dt=[0.0, 1.0, 1.0, 1.0])[:, 1].tolist()
     results, _ = served(lines, cf.Pipeline(f), classes=Heads.of_labels(["speech"]))
     assert [row["f_speech"] for row in results] == lane
     assert [row["labels"] for row in results] == [["speech"] if p > 0.5 else [] for p in lane]
@@ -56,7 +56,7 @@ def test_one_label_by_one_key() -> None:
         scores="logits",
         classes=Heads.of_labels(["speech"]),
     )
-    floored = cf.StickyFilter(2, half_life=10.0).update([1.0, 0.0])[1]
+    floored = cf.StickyFilter(2, stay=0.5 ** (1 / 10)).update([1.0, 0.0])[1]
     assert row["f_speech"] == floored
 
 

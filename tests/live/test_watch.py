@@ -18,7 +18,7 @@ USUAL = Expected(5.0, 0.8, 5.0, (60.0, 60.0), 4.0)
 
 def served(classes: list[int], tmp_path: Path) -> list[str]:
     pipe = cf.Pipeline(
-        cf.StickyFilter(["rest", "move"], half_life=60.0),
+        cf.StickyFilter(["rest", "move"], stay=0.5 ** (1 / 60)),
         beta={"weak": 1.0},
         expected={"weak": USUAL},
     )
@@ -58,7 +58,9 @@ def test_often_is_said_ever_more_rarely(tmp_path: Path) -> None:
 
 def test_it_goes_on_from_a_file(tmp_path: Path) -> None:
     usual = np.array([(i // 10) % 2 for i in range(100)])
-    pipe = cf.Pipeline(cf.StickyFilter(["rest", "move"], half_life=60.0), expected={"weak": USUAL})
+    pipe = cf.Pipeline(
+        cf.StickyFilter(["rest", "move"], stay=0.5 ** (1 / 60)), expected={"weak": USUAL}
+    )
     rows = [json.dumps({"time": 5.0 * i, "source": "weak", "p_rest": 0.9 - 0.8 * k,
                         "p_move": 0.1 + 0.8 * k}) + "\n"
             for i, k in enumerate([*usual, *[0] * 60])]  # fmt: skip

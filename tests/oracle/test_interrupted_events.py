@@ -16,7 +16,7 @@ from live_event_cases import BETA, CLASSES, Row, update_many
 POLICIES = [None, Adaptive(budget=0.5, horizon=4)]
 FILTERS: dict[str, Any] = {
     "dirichlet": lambda: cf.DirichletFilter(CLASSES, half_life=0.25),
-    "single": lambda: cf.StickyFilter(CLASSES, half_life=0.25, dtype="float32"),
+    "single": lambda: cf.StickyFilter(CLASSES, stay=0.5 ** (1 / 0.25), dtype="float32"),
     "ema": lambda: cf.EmaFilter(CLASSES, gamma=0.1),
 }
 RULE = cf.EventRule(0.1, max_delay=1.0)

@@ -26,13 +26,13 @@ LABELS = ("robin", "wren", "tit")
 CHANNEL = cf.Channel([[0.8, 0.2], [0.3, 0.7]])
 OTHER = cf.Channel([[0.9, 0.1], [0.4, 0.6]])
 BETA: Any = {"far": {"robin": 0.25, "wren": 0.75, "tit": 0.0}, "near": 1.0}
-PLAIN = cf.StickyFilter(2, half_life=8.0)
+PLAIN = cf.StickyFilter(2, stay=0.5 ** (1 / 8))
 PIPES = {
     "all of it, in single precision": cf.Pipeline(
         cf.MultiLabelFilter(
             LABELS,
             {
-                "robin": cf.StickyFilter(2, half_life=8.0, temperature=1.4, dtype=np.float32),
+                "robin": cf.StickyFilter(2, stay=0.5 ** (1 / 8), temperature=1.4, dtype=np.float32),
                 "wren": cf.DirichletFilter(2, half_life=4.0, dtype=np.float32),
                 "tit": cf.DirichletFilter(2, half_life=4.0, estimate="mean", dtype=np.float32),
             },

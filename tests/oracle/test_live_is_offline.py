@@ -38,8 +38,8 @@ def case(seed: int, labels: bool, lag: int | None) -> tuple[cf.Pipeline, list[Ro
     rows = [row._replace(stream=str(row.stream)) for row in live.rows]
     if lag is None:
         return live.pipe, rows
-    two, names, rule = cf.StickyFilter(2, half_life=4.0), live.pipe.classes, live.pipe.rule
-    f = cf.MultiLabelFilter(names, two) if labels else cf.StickyFilter(names, half_life=4.0)
+    two, names, rule = cf.StickyFilter(2, stay=0.5 ** (1 / 4)), live.pipe.classes, live.pipe.rule
+    f = cf.MultiLabelFilter(names, two) if labels else cf.StickyFilter(names, stay=0.5 ** (1 / 4))
     smoother = cf.Pipeline(f, beta=live.pipe.beta, rule=rule)
     return cf.Pipeline(live.pipe.filter, beta=smoother.beta, smoother=smoother, rule=rule), rows
 

@@ -14,7 +14,7 @@ BETA = {"weak": 0.1, "strong": 1.0}
 
 
 def pipe(**parts: Any) -> cf.Pipeline:
-    return cf.Pipeline(cf.StickyFilter(["walk", "sit"], half_life=60.0), beta=BETA, **parts)
+    return cf.Pipeline(cf.StickyFilter(["walk", "sit"], stay=0.5 ** (1 / 60)), beta=BETA, **parts)
 
 
 def test_a_file_has_it_to_the_bit(tmp_path: Path) -> None:

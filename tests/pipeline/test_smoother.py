@@ -24,13 +24,13 @@ CLASSES = ["walk", "sit", "sleep"]
 BETA = {"weak": 0.25, "strong": 1.0}
 CHANNEL = cf.Channel([[6, 3, 1], [2, 7, 1], [3, 3, 4]], prior=[2, 1, 1])
 OTHER = cf.Channel([[8, 1, 1], [1, 8, 1], [1, 1, 8]], prior=[2, 1, 1])
-SLOW = cf.StickyFilter(CLASSES, half_life=10.0)
+SLOW = cf.StickyFilter(CLASSES, stay=0.5 ** (1 / 10))
 MATRIX = [[0.98, 0.01, 0.01], [0.02, 0.97, 0.01], [0.05, 0.05, 0.9]]
 RULE, PATIENT = cf.EventRule(2.0, min_duration={"walk": 4.0}), cf.EventRule(12.0, merge_gap=5.0)
 
 
 def pipe(f: Any = None, smoother: cf.Pipeline | None = None, **parts: Any) -> cf.Pipeline:
-    f = cf.StickyFilter(CLASSES, half_life=2.0) if f is None else f
+    f = cf.StickyFilter(CLASSES, stay=0.5 ** (1 / 2)) if f is None else f
     given: Any = {"beta": BETA, "channel": {"weak": CHANNEL}} | parts
     return cf.Pipeline(f, smoother=smoother, **given)
 
@@ -103,17 +103,17 @@ def test_a_file_has_all_of_the_smoother(tmp_path: Path) -> None:
 
 def test_a_smoother_without_a_rule_has_that_of_the_pipe() -> None:
     common = {"classes": CLASSES, "filter": "sticky"}
-    smoother = {"options": {"half_life": "10min"}, "beta": {"weak": 0.25, "strong": 1}}
-    parts = {"options": {"half_life": "1min"}, "beta": {"weak": 0.5, "strong": 1}}
+    smoother = {"options": {"dwell": "10min"}, "beta": {"weak": 0.25, "strong": 1}}
+    parts = {"options": {"dwell": "1min"}, "beta": {"weak": 0.5, "strong": 1}}
     parts |= {"channel": {"weak": {"matrix": [[6, 3, 1], [2, 7, 1], [3, 3, 4]]}}}
     parts |= {"events": {"change_cost": "30s"}, "smoother": common | smoother}
     read = loaded(json.dumps(common | parts))
     slow = read.smoothing
-    assert slow.filter.stay == cf.StickyFilter(CLASSES, half_life=600.0).stay
+    assert slow.filter.stay == cf.StickyFilter(CLASSES, dwell=600.0).stay
     assert slow.beta == {"weak": 0.25, "strong": 1.0}
     assert slow.channel == {"weak": None, "strong": None}
     assert slow.rule == read.rule == cf.EventRule(30.0)
-    assert read.filter.stay == cf.StickyFilter(CLASSES, half_life=60.0).stay
+    assert read.filter.stay == cf.StickyFilter(CLASSES, dwell=60.0).stay
 
 
 def test_each_label_has_a_smoother_of_its_own(tmp_path: Path) -> None:

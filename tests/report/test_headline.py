@@ -35,7 +35,7 @@ def streams(labels: bool = True) -> dict[str, cf.Rows]:
 
 
 def pipe(rule: cf.EventRule | None = None) -> cf.Pipeline:
-    f = cf.StickyFilter([f"class {i}" for i in range(4)], half_life=60.0)
+    f = cf.StickyFilter([f"class {i}" for i in range(4)], stay=0.5 ** (1 / 60))
     return cf.Pipeline(f, beta={"strong": 1.0, "weak": 0.2}, rule=rule)
 
 

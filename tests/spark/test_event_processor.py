@@ -25,11 +25,11 @@ PIPES: dict[str, tuple[cf.Pipeline, int | None]] = {
     "dirichlet": (cf.Pipeline(cf.DirichletFilter(CLASSES, half_life=5.0), rule=RULE), None),
     "single": (cf.Pipeline(SINGLE, rule=cf.EventRule(1.0, ignore="sit")), None),
     "in Python": (cf.Pipeline(cf.VoteFilter(CLASSES, 3), rule=cf.EventRule(0.5)), None),
-    "lag": (cf.Pipeline(cf.StickyFilter(CLASSES, half_life=5.0), rule=RULE), 3),
+    "lag": (cf.Pipeline(cf.StickyFilter(CLASSES, stay=0.5 ** (1 / 5)), rule=RULE), 3),
     "lag, single": (cf.Pipeline(SINGLE, rule=cf.EventRule(1.0)), 1),
 }
 LABELS = ("robin", "wren")
-BIRDS = cf.MultiLabelFilter(LABELS, cf.StickyFilter(2, half_life=5.0))
+BIRDS = cf.MultiLabelFilter(LABELS, cf.StickyFilter(2, stay=0.5 ** (1 / 5)))
 BIRD_RULE = cf.EventRule(1.0, min_duration={"wren": 2.0})
 
 

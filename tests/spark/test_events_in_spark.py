@@ -24,7 +24,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::classfilter.inputs.OddRowsWarni
 
 RULE = cf.EventRule(2.0, min_duration={"walk": 3.0}, merge_gap=1.0, max_gap=8.0)
 SINGLE = cf.DirichletFilter(CLASSES[::-1], half_life=3.0, estimate="mean", dtype=np.float32)
-STICKY = cf.StickyFilter(CLASSES, half_life=5.0)
+STICKY = cf.StickyFilter(CLASSES, stay=0.5 ** (1 / 5))
 CASES: dict[str, tuple[Any, Any, dict[str, Any]]] = {
     "filtered": (cf.DirichletFilter(CLASSES, half_life=5.0), RULE, {}),
     "single": (SINGLE, cf.EventRule(1.0, ignore="sit"), {}),
@@ -33,7 +33,7 @@ CASES: dict[str, tuple[Any, Any, dict[str, Any]]] = {
     "thresholds": (STICKY, cf.ThresholdRule(0.5, min_duration=1.0), {}),
 }
 LABELS = ("robin", "wren")
-BIRDS = cf.MultiLabelFilter(LABELS, cf.StickyFilter(2, half_life=5.0))
+BIRDS = cf.MultiLabelFilter(LABELS, cf.StickyFilter(2, stay=0.5 ** (1 / 5)))
 
 
 def in_order(events: Any) -> pl.DataFrame:

@@ -24,7 +24,7 @@ LABELS = ("robin", "wren")
 ORDER = ["stream", "time", "source", "p_robin", "p_wren"]
 CHANNEL = cf.Channel([[0.8, 0.2], [0.3, 0.7]])
 PIPES = {
-    "plain": cf.Pipeline(cf.MultiLabelFilter(LABELS, cf.StickyFilter(2, half_life=5.0))),
+    "plain": cf.Pipeline(cf.MultiLabelFilter(LABELS, cf.StickyFilter(2, stay=0.5 ** (1 / 5)))),
     "by label": cf.Pipeline(
         cf.MultiLabelFilter(LABELS[::-1], cf.DirichletFilter(2, half_life=5.0, dtype=np.float32)),
         beta={"near": 1.0, "far": {"robin": 0.25, "wren": 0.75}},
@@ -143,7 +143,7 @@ def activities(rows: int = 200) -> pl.DataFrame:
 
 def test_heads_of_several_classes(spark: Any) -> None:
     df = activities()
-    parts = {"activity": cf.StickyFilter(3, half_life=5.0), "robin": cf.DirichletFilter(2)}
+    parts = {"activity": cf.StickyFilter(3, stay=0.5 ** (1 / 5)), "robin": cf.DirichletFilter(2)}
     pipe = cf.Pipeline(
         cf.MultiLabelFilter(HEADS, parts), beta={"near": 1.0, "far": {"activity": 0.25, "robin": 1}}
     )
@@ -168,7 +168,7 @@ def test_heads_of_several_classes(spark: Any) -> None:
 @pytest.mark.slow
 def test_a_query_of_heads_of_several_classes(spark: Any, tmp_path: Path) -> None:
     df = activities()
-    f = {"activity": cf.StickyFilter(3, half_life=5.0), "robin": cf.DirichletFilter(2)}
+    f = {"activity": cf.StickyFilter(3, stay=0.5 ** (1 / 5)), "robin": cf.DirichletFilter(2)}
     pipe = cf.Pipeline(cf.MultiLabelFilter(HEADS, f))
     schema = spark.createDataFrame(df.to_arrow()).schema
     write_parts(split(df.sort("row"), 3), tmp_path / "in")

@@ -96,7 +96,7 @@ def test_the_dwell_is_the_mean_time_in_a_class(K: int) -> None:
     """Simulated in small steps with the transitions of the filter itself."""
     rng = np.random.default_rng(K)
     prior = rng.dirichlet(np.full(K, 20.0))
-    redrawn = cf.StickyFilter(K, half_life=50.0, prior=prior)
+    redrawn = cf.StickyFilter(K, stay=0.5 ** (1 / 50), prior=prior)
     matrix = redrawn._transitions(20.0)
     for f in (redrawn, cf.StickyFilter(K, transitions=matrix, interval=20.0)):
         step = f.transitions  # of one time unit

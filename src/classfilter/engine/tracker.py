@@ -643,7 +643,7 @@ class Tracker:
         Examples
         --------
         >>> import classfilter as cf
-        >>> tracker = cf.Tracker(cf.StickyFilter(["car", "truck"], half_life=5.0))
+        >>> tracker = cf.Tracker(cf.StickyFilter(["car", "truck"], dwell=15.0))
         >>> _ = tracker.update_many([7, 7, 7], [0.0, 0.1, 0.2], None, ["car", "car", "car"])
         >>> tracker.hand_over(7, 12)
         >>> tracker.update(12, 1.0, None, "truck", confidence=0.6).round(2)

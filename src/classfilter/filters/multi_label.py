@@ -40,7 +40,7 @@ class MultiLabelFilter(BaseFilter, of_heads=True):
     Examples
     --------
     >>> import classfilter as cf
-    >>> f = cf.MultiLabelFilter(["robin", "wren"], cf.StickyFilter(2, half_life=10.0))
+    >>> f = cf.MultiLabelFilter(["robin", "wren"], cf.StickyFilter(2, dwell=30.0))
     >>> f.update([0.9, 0.8]).round(2)
     array([0.9, 0.8])
     >>> f.update({"wren": 0.3, "robin": 0.6}).round(2)
@@ -255,7 +255,7 @@ def _filters_of(heads: Heads, given: Any) -> tuple[Any, ...]:
         f, classes = by_head[name], layout[name] if isinstance(layout, dict) else None
         own = getattr(f, "classes", None)
         must = "each label needs a filter of two classes, off and on"
-        fix = "give one, such as StickyFilter(2, half_life=10.0)"
+        fix = "give one, such as StickyFilter(2, dwell=30.0)"
         if classes is not None:
             must, fix = f"the head has {classes}", "give a filter of these classes"
         if own is None or not hasattr(f, "update"):

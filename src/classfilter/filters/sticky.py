@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -56,9 +57,13 @@ class StickyFilter(CompiledFilter, _core.Sticky):
     classes : int or iterable
         The number of classes, or their names.
     stay : float, default 0.99
-        Probability that the class is not drawn again within a time unit, 0 to 1.
-    half_life : float, str or timedelta, optional
-        Instead of stay: the time within which the class is drawn again with probability one half. A
+        Probability :math:`\rho` that the class is not drawn again within a time unit, 0 to 1.
+    dwell : float, str or timedelta, optional
+        Instead of stay: the mean time in a class, from one change of class to the next, D. A class
+        that is drawn again may be the same, so that
+        :math:`\rho = \exp(-1 / (D (1 - \sum_i \pi_i^2)))`. With a uniform prior it is the mean time
+        in each class; otherwise class i lasts
+        :math:`D (1 - \sum_j \pi_j^2) / (1 - \pi_i)` on average, so a frequent class longer. A
         number is in time units; ``"60s"``, ``"5m"`` and timedeltas are for times in seconds, or
         dates.
     prior : array_like, shape (K,), optional
@@ -69,7 +74,7 @@ class StickyFilter(CompiledFilter, _core.Sticky):
         (row). A matrix that no process in continuous time has is replaced by a similar one; the
         property `transitions` holds the matrix in use.
     interval : float, str or timedelta, default 1
-        The time that `transitions` cover, as a `half_life` is given.
+        The time that `transitions` cover, as `dwell` is given.
     floor : float, default 1e-3
         Smallest probability of an observation: rows become ``max(s, floor)``, normalised.
     temperature : float, default 1
@@ -97,7 +102,7 @@ class StickyFilter(CompiledFilter, _core.Sticky):
         classes: Classes,
         stay: float | None = None,
         *,
-        half_life: Duration | None = None,
+        dwell: Duration | None = None,
         prior: ArrayLike | None = None,
         transitions: ArrayLike | None = None,
         interval: Duration = 1.0,
@@ -108,11 +113,16 @@ class StickyFilter(CompiledFilter, _core.Sticky):
         names, dtype = class_names(classes), check_dtype(dtype)
         K = len(names)
         rates, stays = None, 1.0
+        if stay is not None and dwell is not None:
+            raise ValueError("stay and dwell are both given; give one of them")
         if transitions is None:
-            stays = decay(stay, half_life, "stay", 0.99)
+            stays = decay(stay, None, "stay", 0.99)
+            if dwell is not None:
+                shares = checked_prior(np.full(K, 1 / K) if prior is None else prior, dtype, K)
+                stays = float(0.5 ** (1.0 / positive_duration("dwell", dwell) / half_lives(shares)))
             options: dict[str, Any] = {"stay": stays}
-        elif stay is not None or half_life is not None:
-            other = "half_life" if stay is None else "stay"
+        elif stay is not None or dwell is not None:
+            other = "dwell" if stay is None else "stay"
             raise ValueError(f"transitions and {other} are both given; give one of them")
         else:
             interval = positive_duration("interval", interval)
@@ -235,6 +245,20 @@ class StickyFilter(CompiledFilter, _core.Sticky):
         dynamics = "transitions=..." if self._stay is None else f"stay={self._stay:.6g}"
         dynamics += shown_temperature(self.temperature)
         return f"{type(self).__name__}({list(self._classes)}, {dynamics})"
+
+
+def half_lives(prior: Array) -> float:
+    """Return the time in which a class is drawn again with probability 1/2, for a dwell of 1.
+
+    Classes change as often as they are drawn again, but for those that are drawn as they were.
+
+    Examples
+    --------
+    >>> round(half_lives(np.array([0.5, 0.5])), 4)
+    0.3466
+    """
+    shares: list[float] = prior.tolist()
+    return math.log(2) * (1.0 - sum(share * share for share in shares))
 
 
 def _checked_shares(prior: Array, classes: tuple[Any, ...]) -> Array:

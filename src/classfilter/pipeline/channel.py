@@ -156,11 +156,11 @@ class Channel:
                 if not np.isfinite(times).all():
                     row = int((~np.isfinite(times)).argmax())
                     raise ValueError(f"{name} in row {row} is {times[row]}; it must be finite")
-            known = np.flatnonzero(~np.isnan(strong_probs).any(axis=1))
-            known = known[np.argsort(strong_t[known], kind="stable")]
+            observed = np.flatnonzero(~np.isnan(strong_probs).any(axis=1))
+            observed = observed[np.argsort(strong_t[observed], kind="stable")]
             paired = np.full(weak_probs.shape, np.nan)
-            if known.size:
-                paired = strong_probs[known[nearest(t, strong_t[known])]]
+            if observed.size:
+                paired = strong_probs[observed[nearest(t, strong_t[observed])]]
         if not (smoothing > 0 and np.isfinite(smoothing)):
             raise ValueError(f"smoothing is {smoothing!r}; it must be positive and finite")
         complete = ~(np.isnan(weak_probs).any(axis=1) | np.isnan(paired).any(axis=1))
@@ -200,8 +200,9 @@ class Channel:
                 f"probs has shape {rows.shape}; it must be (T, {K}) or ({K},): the channel has {K} "
                 "classes"
             )
-        logarithms = self.logarithms_in(rows.dtype)
-        return _core.apply_channel(*logarithms, np.atleast_2d(rows)).reshape(rows.shape)
+        log_matrix, log_prior = self.logarithms_in(rows.dtype)
+        applied: Array = _core.apply_channel(log_matrix, log_prior, np.atleast_2d(rows))
+        return applied.reshape(rows.shape)
 
     @cached_property
     def logarithms(self) -> tuple[Floats, Floats]:
@@ -280,26 +281,26 @@ def beta_from_confusion(matrix: ArrayLike, *, repeats: float = 8.0) -> float:
     entropy = -float(np.sum(truth[truth > 0] * np.log(truth[truth > 0])))
     if not entropy > 0:
         raise ValueError("matrix has one row of counts only; it must have two true classes or more")
-    seen = joint > 0
-    independent = np.outer(truth, predicted)[seen]
-    information = float(np.sum(joint[seen] * np.log(joint[seen] / independent)))
+    positive = joint > 0
+    independent = np.outer(truth, predicted)[positive]
+    information = float(np.sum(joint[positive] * np.log(joint[positive] / independent)))
     share = min(max(information / entropy, 0.0), 1.0)
     return share / (share + repeats * (1 - share)) if share > 1e-12 else 0.0
 
 
-def nearest(time: Floats, others: Floats) -> NDArray[np.intp]:
-    """Return, for each time, the index of the nearest of the others (sorted), the first of several.
+def nearest(time: Floats, grid: Floats) -> NDArray[np.intp]:
+    """Return, for each time, the index of the nearest of a grid (sorted), the first of several.
 
     Examples
     --------
     >>> nearest(np.array([0.0, 4.0, 5.0, 9.0]), np.array([0.0, 8.0])).tolist()
     [0, 0, 1, 1]
     """
-    after = np.minimum(np.searchsorted(others, time), len(others) - 1)
+    after = np.minimum(np.searchsorted(grid, time), len(grid) - 1)
     before = np.maximum(after - 1, 0)
-    closer = np.abs(others[after] - time) < np.abs(others[before] - time)
+    closer = np.abs(grid[after] - time) < np.abs(grid[before] - time)
     # Of several at one time, `before` is the last: search again for the first.
-    first: NDArray[np.intp] = np.searchsorted(others, others[np.where(closer, after, before)])
+    first: NDArray[np.intp] = np.searchsorted(grid, grid[np.where(closer, after, before)])
     return first
 
 

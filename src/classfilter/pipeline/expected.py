@@ -40,8 +40,10 @@ class Expected(NamedTuple):
 
 def all_expected(sections: Mapping[Any, Any], K: int) -> dict[str, Expected]:
     """Return what is expected of each source, checked."""
-    given = {str(n): x._asdict() if isinstance(x, Expected) else x for n, x in sections.items()}
-    return {name: _checked(name, section, K) for name, section in given.items()}
+    return {
+        str(name): _checked(str(name), x._asdict() if isinstance(x, Expected) else x, K)
+        for name, x in sections.items()
+    }
 
 
 def _checked(source: str, section: Any, K: int) -> Expected:
@@ -49,9 +51,9 @@ def _checked(source: str, section: Any, K: int) -> Expected:
     title = f"expected.{source}"
     check_object(title, section, Expected._fields, needed=Expected._fields)
     for key, value in section.items():
-        several = key == "longest_runs"
-        numbers = value if several else [value]
-        if not isinstance(numbers, (list, tuple)) or len(numbers) != (K if several else 1):
+        count = K if key == "longest_runs" else None
+        numbers = [value] if count is None else value
+        if not isinstance(numbers, (list, tuple)) or len(numbers) != (count or 1):
             raise ValueError(f"{title}.{key} is {value!r}; it must have a number for each class")
         for number in numbers:
             share = key == "agreement"

@@ -49,19 +49,21 @@ def channels_of_heads(channel: Any, heads: Heads, source: str) -> Any:
     return None if all(one is None for one in of_heads) else dict(by_head)
 
 
-def _of_each(what: str, given: Mapping[Any, Any], heads: Heads, source: Any) -> dict[str, Any]:
-    named = {str(name): value for name, value in given.items()}
+def _of_each(
+    argument: str, by_head: Mapping[Any, Any], heads: Heads, source: Any
+) -> dict[str, Any]:
+    named = {str(name): value for name, value in by_head.items()}
     if set(named) != set(heads.names):
         problem = f"names {{}}, but the labels are {list(heads.names)}"
         raise ArgumentError(
-            what, list(named), problem=problem, fix="name each label once", entry=source
+            argument, list(named), problem=problem, fix="name each label once", entry=source
         )
     return named
 
 
-def of_head(given: Any, name: str) -> Any:
+def of_head(part: Any, name: str) -> Any:
     """Return what a head has of a weight or a channel that all share, or that each has."""
-    return given[name] if isinstance(given, Mapping) else given
+    return part[name] if isinstance(part, Mapping) else part
 
 
 def parts_of_head(pipe: Any, h: int) -> dict[str, Any]:
@@ -101,7 +103,8 @@ def corrected_rows(logarithms: Logarithms, stack: Array, heads: Heads) -> Array:
     for h, (of_channel, size) in enumerate(zip(logarithms, heads.sizes, strict=True)):
         if of_channel is not None:
             rows = np.ascontiguousarray(stack[:, h, :size], of_channel[1].dtype)
-            stack[:, h, :size] = _core.apply_channel(*of_channel, rows)
+            log_matrix, log_prior = of_channel
+            stack[:, h, :size] = _core.apply_channel(log_matrix, log_prior, rows)
     return stack
 
 

@@ -61,8 +61,8 @@ def checked_policy(policy: Policy | None, weights: Any) -> Policy | None:
         return None
     policy = policy.copy()
     policy.reset()
-    own = isinstance(policy, (Adaptive, Periodic)) and "_kind" in vars(type(policy))
-    for role in ("strong", "weak") if own else ():  # a subclass may call others
+    is_ours = isinstance(policy, (Adaptive, Periodic)) and "_kind" in vars(type(policy))
+    for role in ("strong", "weak") if is_ours else ():  # a subclass may call others
         source = getattr(policy, role)
         if isinstance(weights, dict) and source not in weights:
             raise ValueError(
@@ -154,8 +154,8 @@ class FreshFilter:
             raise AttributeError("filter")
         return pipe._fresh.copy()
 
-    def __set__(self, pipe: Pipeline, given: Filter) -> None:
-        vars(pipe)["_fresh"] = given
+    def __set__(self, pipe: Pipeline, value: Filter) -> None:
+        vars(pipe)["_fresh"] = value
 
 
 @names_keywords
@@ -269,16 +269,16 @@ class Pipeline:
         Weights, channels and a policy are given as for `Pipeline`; None leaves what there is. A
         smoother of the pipeline's own gets them too. With `smoothing`, it is the one that smooths.
         """
-        given = {name: part for name, part in parts.items() if part is not None}
+        changes = {name: part for name, part in parts.items() if part is not None}
         if not isinstance(filter, Pipeline):
-            return Pipeline(filter, **given)
+            return Pipeline(filter, **changes)
         pipe = filter.smoothing if smoothing else filter
-        if not given:
+        if not changes:
             return pipe
         if pipe.smoother is not None:
-            of_rows = {name: part for name, part in given.items() if name in ("beta", "channel")}
-            given = {"smoother": replace(pipe.smoother, **of_rows)} | given
-        return replace(pipe, **given)
+            of_rows = {name: part for name, part in changes.items() if name in ("beta", "channel")}
+            changes = {"smoother": replace(pipe.smoother, **of_rows)} | changes
+        return replace(pipe, **changes)
 
     @property
     def classes(self) -> tuple[Any, ...]:
@@ -422,8 +422,8 @@ class Pipeline:
         """
         settings = {"classes": to_builtin(self.classes), **settings_of_rows(self)}
         if self.policy is not None:
-            given = {key: x for key, x in options(self.policy).items() if x is not None}
-            settings["policy"] = {"kind": saved_kind(self.policy), **given}
+            chosen = {key: x for key, x in options(self.policy).items() if x is not None}
+            settings["policy"] = {"kind": saved_kind(self.policy), **chosen}
         if self.rule is not None:
             settings["events"] = self.rule.settings
         if self.smoother is not None:
@@ -438,8 +438,9 @@ class Pipeline:
         filters = [self._fresh] if self.heads.is_exclusive else self._fresh.filters
         computed = dict(zip(heads, map(prepared, filters), strict=True))
         if "labels" in content:
-            of_labels = content["labels"].items()
-            content["labels"] = {name: {**of, **computed[name]} for name, of in of_labels}
+            content["labels"] = {
+                name: {**section, **computed[name]} for name, section in content["labels"].items()
+            }
         else:
             content |= computed[heads[0]]
         if self.expected:
@@ -482,8 +483,8 @@ class Pipeline:
         probs = self.heads.for_filter(probs)
         results = np.empty((len(rows), len(self._names)), self._dtype)
         ends = np.cumsum(np.bincount(rows.stream, minlength=len(rows.streams)))
-        for own, steps in zip(np.split(order, ends[:-1]), np.split(dt, ends[:-1]), strict=True):
-            results[own] = work(probs[own], weights[own], steps)
+        for index, steps in zip(np.split(order, ends[:-1]), np.split(dt, ends[:-1]), strict=True):
+            results[index] = work(probs[index], weights[index], steps)
         return self.in_order_of(rows.classes, results)
 
     def events(self, rows: Any, *, smooth: bool = False, lag: int | None = None) -> Any:
@@ -542,8 +543,8 @@ class Pipeline:
         channel = f", channel of {corrected}" if corrected else ""
         policy = "" if self.policy is None else f", policy={self.policy!r}"
         rule = "" if self.rule is None else f", rule={self.rule!r}"
-        own = "" if self.smoother is None else f", smoother={self.smoother._fresh!r}"
-        return f"Pipeline({self._fresh!r}, beta={self.beta}{channel}{policy}{rule}{own})"
+        smoother = "" if self.smoother is None else f", smoother={self.smoother._fresh!r}"
+        return f"Pipeline({self._fresh!r}, beta={self.beta}{channel}{policy}{rule}{smoother})"
 
     def __str__(self) -> str:
         return repr(self) if self.tuning is None else self.tuning.summary(self)

@@ -32,7 +32,7 @@ KEYS = (*OF_A_SMOOTHER, "policy", "expected", "smoother")
 _PLAIN = ("classes", "scores", "filter")
 _TEXT = ("estimate", "dtype", "strong", "weak")
 _TRUTH = ("bounded",)
-_DURATIONS = ("half_life", "interval", "seconds")
+_DURATIONS = ("half_life", "dwell", "interval", "seconds")
 
 
 def load(path: str | PathLike[str]) -> Pipeline:
@@ -145,8 +145,8 @@ def _of_rows(
     if not isinstance(kind, str) or kind not in KINDS:
         raise ValueError(f"{title}filter is {kind!r}; it must be one of {', '.join(KINDS)}")
     options, beta, channel = (content.get(name, {}) for name in ("options", "beta", "channel"))
-    where = f"{title}options." if title else ""
-    _check_options(kind, options, list(inspect.signature(KINDS[kind]).parameters)[1:], where)
+    prefix = f"{title}options." if title else ""
+    _check_options(kind, options, list(inspect.signature(KINDS[kind]).parameters)[1:], prefix)
     weights: Any
     if isinstance(beta, dict):
         weights = {n: check_weight(f"{title}beta.{n}", w) for n, w in beta.items()} or 1.0
@@ -156,20 +156,20 @@ def _of_rows(
     try:
         f = KINDS[kind](classes, **options)
     except ArgumentError as error:
-        raise error.replaced(argument=f"{where}{error.argument}") from None
+        raise error.replaced(argument=f"{prefix}{error.argument}") from None
     except (TypeError, ValueError) as error:
-        raise ValueError(f"{where}{error}") from None
+        raise ValueError(f"{prefix}{error}") from None
     _check_prepared(content.get("prepared"), f, title)
     return f, weights, channels
 
 
-def _check_prepared(given: Any, f: Filter, title: str) -> None:
+def _check_prepared(section: Any, f: Filter, title: str) -> None:
     """Raise where what JavaScript runs on belongs to other transitions; Python computes its own."""
-    if given is None:
+    if section is None:
         return
-    check_object(f"{title}prepared", given, ("rates", "modes", "pairs"), needed=("rates",))
+    check_object(f"{title}prepared", section, ("rates", "modes", "pairs"), needed=("rates",))
     try:
-        rates = np.array(given["rates"], np.float64)
+        rates = np.array(section["rates"], np.float64)
         belongs = np.allclose(rates, prepared(f)["prepared"]["rates"], rtol=1e-4, atol=1e-9)
     except (KeyError, ValueError):
         belongs = False
@@ -181,28 +181,28 @@ def _of_heads(
     content: Mapping[str, Any], classes: list[Any], title: str = ""
 ) -> tuple[Filter, Any, dict[str, Any]]:
     """Return the filter, the weights and the channels of several labels at once, or heads."""
-    given: dict[Any, Any] = content.get("heads") or dict.fromkeys(classes)
-    of_classes = {head: own or range(2) for head, own in given.items()}
+    layout: dict[Any, Any] = content.get("heads") or dict.fromkeys(classes)
+    of_classes = {head: names or range(2) for head, names in layout.items()}
     sections = content.get("labels") or {}
-    if not sections and len({len(own) for own in of_classes.values()}) == 1:
+    if not sections and len({len(names) for names in of_classes.values()}) == 1:
         f, weights, channels = _of_rows(content, next(iter(of_classes.values())), title)
-        return _multi_label(given, f), weights, channels
-    names = [str(name) for name in given]
+        return _multi_label(layout, f), weights, channels
+    names = [str(name) for name in layout]
     if set(sections) != set(names):
-        there = list(sections)
         raise ValueError(
-            f"{title}labels has sections for {there}, but classes is {classes}; give one each"
+            f"{title}labels has sections for {list(sections)}, but classes is {classes}; give one "
+            "each"
         )
     heads: dict[str, tuple[Filter, Any, dict[str, Any]]] = {}
     filters: dict[str, Filter] = {}
-    for name, own in zip(names, of_classes.values(), strict=True):
-        section, where = sections[name], f"{title}labels.{name}"
-        check_object(where, section, OF_ROWS)
+    for name, labels in zip(names, of_classes.values(), strict=True):
+        section, prefix = sections[name], f"{title}labels.{name}"
+        check_object(prefix, section, OF_ROWS)
         try:
-            heads[name] = _of_rows(section, own, f"{where}." if title else "")
+            heads[name] = _of_rows(section, labels, f"{prefix}." if title else "")
         except (TypeError, ValueError) as error:
-            raise error if title else ValueError(f"{where}: {error}") from None
-        of_filter = repr([section.get("filter"), section.get("options"), len(own)])
+            raise error if title else ValueError(f"{prefix}: {error}") from None
+        of_filter = repr([section.get("filter"), section.get("options"), len(labels)])
         filters.setdefault(of_filter, heads[name][0])  # equal ones are one, which is faster
         heads[name] = (filters[of_filter], *heads[name][1:])
     sources = list(dict.fromkeys(s for _, beta, _ in heads.values() for s in _sources_of(beta)))
@@ -217,14 +217,14 @@ def _of_heads(
         raise ValueError("beta is one number for all sources, but not the same for all labels")
     corrected = dict.fromkeys(source for _, _, channels in heads.values() for source in channels)
     channel = {source: {name: heads[name][2].get(source) for name in names} for source in corrected}
-    of_names = zip(given, names, strict=True)
-    return _multi_label(given, {head: heads[name][0] for head, name in of_names}), beta, channel
+    of_names = zip(layout, names, strict=True)
+    return _multi_label(layout, {head: heads[name][0] for head, name in of_names}), beta, channel
 
 
 def _multi_label(heads: Mapping[Any, Any], filter: Any) -> MultiLabelFilter:  # noqa: A002
     """Return a filter of labels, or of heads of which some have several classes."""
     if any(heads.values()):
-        return MultiLabelFilter({name: own or None for name, own in heads.items()}, filter)
+        return MultiLabelFilter({name: classes or None for name, classes in heads.items()}, filter)
     return MultiLabelFilter(list(heads), filter)
 
 
@@ -290,14 +290,14 @@ def _channel(title: str, section: Any, K: int) -> Channel:
 
 def _check(key: str, value: Any, title: str = "") -> None:
     """Raise for a value of the wrong type; the filter checks its range."""
-    what = f"option {title}{key} is"
+    begin = f"option {title}{key} is"
     if key in _TEXT:
         if not isinstance(value, str):
-            raise ValueError(f'{what} {value!r}; it must be text, in "quotes"')
+            raise ValueError(f'{begin} {value!r}; it must be text, in "quotes"')
         return
     if key in _TRUTH:
         if not isinstance(value, bool):
-            raise ValueError(f"{what} {value!r}; it must be true or false, without quotes")
+            raise ValueError(f"{begin} {value!r}; it must be true or false, without quotes")
         return
     if key in _DURATIONS and isinstance(value, str):
         duration(f"option {title}{key}", value)
@@ -305,8 +305,8 @@ def _check(key: str, value: Any, title: str = "") -> None:
     cells = value if isinstance(value, list) else [value]
     if any(isinstance(row, list) for row in cells):
         if len({len(row) if isinstance(row, list) else -1 for row in cells}) > 1:
-            raise ValueError(f"{what} {short(value)}; its rows must be equally long")
+            raise ValueError(f"{begin} {short(value)}; its rows must be equally long")
         cells = [cell for row in cells for cell in row]
     for cell in cells:
         if not is_number(cell):
-            raise ValueError(f"{what} {short(value)}; it must be a number, without quotes")
+            raise ValueError(f"{begin} {short(value)}; it must be a number, without quotes")

@@ -130,8 +130,8 @@ def to_json(settings: Mapping[str, Any], indent: str = "") -> str:
     """
     lines = []
     for key, value in settings.items():
-        several = isinstance(value, Mapping) and value
-        text = to_json(value, f"{indent} ") if several else _dump(value)
+        has_keys = isinstance(value, Mapping) and value
+        text = to_json(value, f"{indent} ") if has_keys else _dump(value)
         lines.append(f"\n{indent} {_dump(key)}: {text}")
     return f"{{{','.join(lines)}\n{indent}}}"
 

@@ -92,7 +92,7 @@ def _observed_rows(pipe: Pipeline, probs: Any) -> tuple[ArrayLike, ArrayLike]:
         return for_filter(probs, pipe.classes), weight
     read = predictions(probs, pipe.heads)
     names = Factorized(np.zeros(len(read.one_hot), np.intp), [name])
-    rows, weights = pipe.observe_rows(names, *read)
+    rows, weights = pipe.observe_rows(names, read.probs, read.one_hot)
     return pipe.heads.for_filter(rows), weights
 
 

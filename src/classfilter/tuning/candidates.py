@@ -73,7 +73,9 @@ class Candidate(NamedTuple):
     def filter(self, model: EstimatedModel, classes: tuple[str, ...]) -> Filter:
         """Return a fresh filter."""
         options: dict[str, Any] = {}
-        if self.half_life is not None:
+        if self.half_life is not None and self.family == "stay":
+            options["stay"] = 0.5 ** (1 / self.half_life)
+        elif self.half_life is not None:
             options["half_life"] = self.half_life
         if self.family == "dirichlet":
             options |= {"estimate": "mean", "floor": SOURCE_FLOOR}
