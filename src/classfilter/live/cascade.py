@@ -70,7 +70,7 @@ def describe_error(error: Exception) -> str:
     Examples
     --------
     >>> from classfilter import RowError
-    >>> rule = "a probability must not be negative"
+    >>> must = "a probability must not be negative"
     >>> describe_error(RowError("probs", -0.2, must, row=0, entry=1))
     'it[1] is -0.2; a probability must not be negative'
     """
