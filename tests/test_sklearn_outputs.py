@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -117,7 +118,8 @@ def test_names_a_half_life_and_what_makes_a_filter() -> None:
     assert model.classes_.tolist() == ["robin", "wren", "owl"]
     assert model.filter_.classes == ("robin", "wren", "owl")
     assert repr(model.filter_.filters[0]) == repr(cf.DirichletFilter(2, half_life=30.0))
-    sticky = FilteredClassifier(FOREST, cf.StickyFilter, half_life=9.0).fit(data.X, y)
+    quick = partial(cf.StickyFilter, dwell=9.0)
+    sticky = FilteredClassifier(FOREST, quick).fit(data.X, y)
     assert isinstance(sticky.filter_.filters[2], cf.StickyFilter)
     one_row = FilteredClassifier(FOREST).fit  # too few rows for folds
     with pytest.warns(UserWarning, match="too few rows for folds"):
