@@ -188,8 +188,9 @@ class Comparison:
         return "\n".join([lines, "", *(textwrap.fill(note, width) for note in self.notes)])
 
     def _repr_html_(self) -> str:
-        header, *rows = ([cell.strip() for cell in cells] for cells in self._cells())
-        rows = [[name, *(cell.replace(" ", "\u00a0") for cell in cells)] for name, *cells in rows]
+        header, *rows = self._cells()
+        # A difference stays on one line of a page.
+        rows = [[name, *(c.strip().replace(" ", "\u00a0") for c in cells)] for name, *cells in rows]
         marked = [[bold(cell) if cell == "best" else cell for cell in cells] for cells in rows]
         return block(table(header, marked), "\n".join(self.notes))
 
@@ -621,10 +622,9 @@ def compare(
                     runs.setdefault(arm.name + RULE, []).append(Estimate(rec, P, rule))
             if progress is not None:
                 progress((number + (done + 1) / len(every)) / 2)
-    measured = [judge.measure(name, run) for name, run in runs.items()]
     truth = judge.rates_of_truth()
     return Comparison(
-        rows=_with_differences(measured),
+        rows=_with_differences([judge.measure(name, run) for name, run in runs.items()]),
         reference=best,
         labels=() if judge.heads.is_exclusive else judge.heads.names,
         true_switches=truth.switches,
@@ -658,14 +658,13 @@ def _named_policies(policies: Any, streams: Sequence[Rows]) -> dict[str, Policy]
     if not isinstance(policies, Mapping):
         named = {name_of(policy): policy for policy in policies}
     if not named or len(named) < len(policies):
-        must, fix = "each needs a name of its own", 'such as {"eager": Adaptive(1 / 6)}'
-        raise ArgumentError("policies", policies, must=must, fix=fix)
+        fix = 'such as {"eager": Adaptive(1 / 6)}'
+        raise ArgumentError("policies", policies, "each needs a name of its own", fix)
     there = [np.unique(rec.time[rec.observed()], return_counts=True)[1] > 1 for rec in streams]
     share = float(np.concatenate(there).mean())
     if share < DENSE:
         must = f"only {share:.0%} of the times have rows of several sources to choose from"
-        fix = "record all of them at each time"
-        raise ArgumentError("policies", list(named), must=must, fix=fix)
+        raise ArgumentError("policies", list(named), must, "record all of them at each time")
     return dict(named)
 
 
@@ -679,8 +678,7 @@ def _prices(cost: Any, policies: Mapping[str, Policy], streams: Sequence[Rows]) 
             must = f"the sources are {list(prices)}"
             raise ArgumentError("cost", name, must=must, problem="names {}")
         if not is_number(price) or not 0 <= price < math.inf:
-            must = "it must be 0 or more, and finite"
-            raise ArgumentError(f"cost[{name!r}]", price, must=must)
+            raise ArgumentError(f"cost[{name!r}]", price, must="it must be 0 or more, and finite")
         prices[name] = float(price)
     return prices if policies else {}
 
@@ -693,8 +691,7 @@ def _checked(name: str, probs: Any, rec: Rows) -> Array:
         raise ArgumentError(name, P.shape, must=must, problem="returned the shape {}")
     bad = ~np.isfinite(P).all(axis=1)
     if bad.any():
-        row = int(bad.argmax())
-        raise RowError(name, P[row].tolist(), "give probabilities", row=row)
+        raise RowError(name, P[bad][0].tolist(), "give probabilities", row=int(bad.argmax()))
     return P
 
 

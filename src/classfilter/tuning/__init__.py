@@ -13,6 +13,7 @@ from .objective import Progress, Trial
 from .operating import OperatingCurve, OperatingPoint
 from .record import TuningRecord, calibrated, noted, record_of, untempered
 from .search import MAX_DIRICHLET_ROWS, best_half_life
+from .sources import SourceFacts
 from .streams_needed import Rival
 from .suggestion import Suggestion
 from .summary import filter_in_words, summarise
@@ -38,6 +39,7 @@ __all__ = [
     "Prepared",
     "Progress",
     "Rival",
+    "SourceFacts",
     "Suggestion",
     "Temperature",
     "Trial",
@@ -63,4 +65,5 @@ __all__ = [
 ]
 
 public(Assumptions, Calibration, Candidate, Effect, Rival, Temperature, Trial, module=__name__)
+public(SourceFacts, module=__name__)
 public(CostByLabels, EventEffect, Suggestion, TuningRecord, module=__name__)

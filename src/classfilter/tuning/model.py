@@ -154,7 +154,7 @@ def model_of(rows: JoinedRows, line: Timeline, found: Estimate) -> EstimatedMode
     """Return the model that runs, of an estimate."""
     K, n = len(rows.classes), rows.streams
     shares = (n * found.shares + PSEUDO_STREAMS / K) / (n + PSEUDO_STREAMS)
-    stay = float(found.shares @ np.diag(found.transitions))
+    stay = float(found.posterior.mean(axis=0) @ np.diag(found.transitions))
     alike = stay * np.eye(K) + (1 - stay) / K
     rates = rates_of((n * found.transitions + PSEUDO_STREAMS * alike) / (n + PSEUDO_STREAMS))
     # Where most classes change within a step, a shorter one is exact to more digits.

@@ -14,6 +14,7 @@ from .event_effect import EventEffect
 from .expected_events import ExpectedCalls
 from .explanation import Assumptions, without_temperatures
 from .objective import Trial
+from .sources import SourceFacts
 from .streams_needed import Rival
 from .suggestion import Suggestion
 from .summary import summarise
@@ -63,6 +64,9 @@ class TuningRecord:
         How often the class changes between calls of the reference, where that judges others.
     why_safe : str
         Why a simple rule was chosen that cannot lose much, and what would change that; else empty.
+    sources : tuple of SourceFacts
+        What can be said of each of several sources without labels: how often it is right, what it
+        confuses, whether it is stuck, near chance or a copy; the best first.
     """
 
     reference: str
@@ -80,6 +84,7 @@ class TuningRecord:
     operating: Any = None
     expected_calls: ExpectedCalls | None = None
     why_safe: str = ""
+    sources: tuple[SourceFacts, ...] = ()
 
     def explain(self) -> str:
         """Return what was chosen, how certain that is, and what would help, in sentences."""

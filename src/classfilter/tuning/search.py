@@ -13,7 +13,7 @@ from ..support.types import is_number
 from .candidates import RULES, Candidate, Runner, rule
 from .criterion import LABELS
 from .effect import Effect
-from .model import LABELS_WAY, WAYS
+from .model import LABELS_WAY, MIN_AGREEMENT, WAYS, agreement
 from .objective import SCREEN_ROWS, Gain, Objective
 
 WEIGHTS = (0.0, 0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.7, 1.0)
@@ -33,6 +33,8 @@ CLEAR_GAIN = 0.25
 """The guard: a filter is chosen where the smoothed class changes often, or not rarely and with a
 score that is clearly higher than that of the safe rule, in nats. Standard errors do not separate
 good draws of few streams from bad ones. Chosen on fourteen real sets, of 1 to 8 streams."""
+FORGOTTEN = 1 / 50
+"""Steps of a half-life after which nothing is remembered."""
 MAX_DIRICHLET_ROWS = 40_000
 """The Dirichlet filter is searched on some streams where there are more."""
 
@@ -82,12 +84,13 @@ def search_several(objective: Objective, kind: str, channel: bool | None) -> Fou
         why = why_unsafe(objective, sticky) if kind == "auto" else ""
         if why:
             chosen = rules[safe_rule(objective.runner)]
+            sticky = safe_smoother(objective.runner)
     else:
         chosen, why = best_dirichlet(small, rows.sources, rows.step, channel), ""
     paper = tuple((name, 0.5 if i else 1.0) for i, name in enumerate(rows.sources))
     name = "the paper's weights, 1 and 0.5"
     rivals = rules | {name: best_half_life(small, paper, rows.step)}
-    if sticky is not None:
+    if sticky is not None and not why:
         rivals["the best sticky filter"] = sticky
     rivals = {n: c for n, c in rivals.items() if c != chosen}
     return Found(chosen, sticky, rivals, small, why)
@@ -99,15 +102,26 @@ def safe_rule(runner: Runner) -> str:
     return "Hold" if line is not None and line.slow[0] else "Vote"
 
 
+def safe_smoother(runner: Runner) -> Candidate:
+    """Return what smooths beside the safe rule: it remembers about one call of the best source."""
+    rows, line = runner.rows, runner.model.line
+    assert line is not None
+    slow = line.slow[0]
+    beta = tuple((name, float(name == rows.reference or not slow)) for name in rows.sources)
+    return Candidate("stay", beta, float(line.interval[0]) * line.tau)
+
+
 def why_unsafe(objective: Objective, sticky: Candidate) -> str:
     """Say why the data are too few to trust the filter; nothing where they are enough."""
     runner = objective.runner
     if objective.criteria[0].name == LABELS:
         return ""
     held = rule(safe_rule(runner).lower(), runner.rows.sources, runner.rows.step)
-    changes = smoothed_changes(runner)
+    assert runner.model.found is not None
+    best = runner.model.found.posterior.argmax(axis=1)
+    changes = int(((best[1:] != best[:-1]) & ~runner.rows.first[1:]).sum())
     gain = objective.gains(sticky, held)[0].gain
-    if changes >= SOME_CHANGES or (changes >= FEW_CHANGES and gain >= CLEAR_GAIN):
+    if changes >= (FEW_CHANGES if gain >= CLEAR_GAIN else SOME_CHANGES):
         return ""
     times = f"{changes} change{'s' * (changes != 1)} of class"
     return (
@@ -115,13 +129,6 @@ def why_unsafe(objective: Objective, sticky: Candidate) -> str:
         f"{'the last prediction' if held.family == 'hold' else 'a vote'}. Record about "
         f"{SOME_CHANGES} changes or more"
     )
-
-
-def smoothed_changes(runner: Runner) -> int:
-    """Return how often the class changes that is most probable by all rows."""
-    assert runner.model.found is not None
-    best = runner.model.found.posterior.argmax(axis=1)
-    return int(((best[1:] != best[:-1]) & ~runner.rows.first[1:]).sum())
 
 
 def sticky_candidates(runner: Runner, channel: bool | None = None) -> list[Candidate]:
@@ -211,7 +218,16 @@ def search_one(objective: Objective, kind: str) -> Found:
     }
     sticky = best.get("the best sticky filter")
     chosen = best[wanted[kind]] if kind in wanted else objective.safest(list(best.values()), raw)
-    return Found(chosen, sticky, {n: c for n, c in best.items() if c != chosen}, objective)
+    why = ""
+    if len(rows.sources) == 1 and agreement(rows) < MIN_AGREEMENT:
+        chosen = raw
+        why = (
+            f"successive predictions of {rows.reference!r} agree hardly more than by chance; "
+            "no filter can know better. Check that rows are in order of time, or record more often"
+        )
+    if chosen == raw:  # of a row without memory, smoothing leaves the prediction
+        sticky = alike("stay", 1.0, FORGOTTEN)
+    return Found(chosen, sticky, {n: c for n, c in best.items() if c != chosen}, objective, why)
 
 
 def _candidate(

@@ -49,6 +49,7 @@ from .passes import Passes
 from .record import TuningRecord, noted
 from .rows import LABEL_RELIABILITY, JoinedRows, concatenate
 from .search import Found, Limits, search_one, search_several, within
+from .sources import facts_of_sources, most_accurate, stuck_sources, warning_of_contradiction
 from .streams_needed import Rival
 from .temperature import with_temperatures
 from .thinning import steps_between_calls, thin
@@ -156,7 +157,8 @@ def tune(
         The family of filters; "auto" is the sticky filter, or another filter or a simple rule where
         that is clearly better.
     reference : str, optional
-        The best source. By default, the one with by far the fewest predictions.
+        The best source. By default, the one with by far the fewest predictions or, where there is
+        none, the one that is right most often by a fit of all: `Pipeline.tuning.sources`.
     every : int, optional
         Steps from one call of the reference to the next, as it will be called. Recordings that have
         it more often are thinned. By default they are taken as they are; where the reference is
@@ -213,7 +215,11 @@ def tune(
         raise ValueError(f"filter is {filter!r}; it must be one of {', '.join(KINDS)}")
     limits = Limits.of(max_changes_per_hour, max_delay)
     point = limits_of(max_false_events_per_day, detect_within, labels)
-    best = find_reference(several, reference)
+    several, stuck = _without_stuck(several)
+    if reference in stuck:
+        reference = None
+    named = reference is not None or not _equal_sources(several)
+    best = find_reference(several, reference) if named else most_accurate(several)
     durations = EventDurations.of(event_duration, several[0].classes)
     several, silent = without_silent(several)
     if silent:
@@ -229,6 +235,8 @@ def tune(
             "out"
         )
     rate = steps_between_calls(every, budget, policy, step_of(several))
+    if not named and rate is None:
+        rate = 1  # no source is called instead of another
     how = rate, channel, labels, max_changes_per_hour, max_delay
     if not several[0].heads.is_exclusive:
 
@@ -243,7 +251,41 @@ def tune(
     result = with_event_rule(result, recordings, durations, labels)
     if point is not None:
         result = with_operating_point(result, recordings, *point)
-    return result
+    return _without_weight(result, stuck) if stuck else result
+
+
+def _without_stuck(several: list[Rows]) -> tuple[list[Rows], list[str]]:
+    """Return rows without the sources that are stuck on a class, which are warned of."""
+    if not several or not several[0].heads.is_exclusive:
+        return several, []
+    stuck = stuck_sources(several)
+    for source, name in stuck.items():
+        warnings.warn(
+            f"source {source!r} says {name!r} in every row, while others mostly do not: it seems "
+            "stuck, so that it is not trusted and gets no weight. Check it, or leave its rows out.",
+            stacklevel=4,
+        )
+    if not stuck:
+        return several, []
+    kept = [rec.take(~np.isin(rec.source_names, list(stuck))) for rec in several]
+    return [rec for rec in kept if len(rec)], list(stuck)
+
+
+def _without_weight(pipe: Pipeline, sources: Sequence[str]) -> Pipeline:
+    """Return a pipeline that knows some more sources, and does not listen to them."""
+    smoother = None if pipe.smoother is None else _without_weight(pipe.smoother, sources)
+    beta = pipe.beta | dict.fromkeys(sources, 0.0)
+    none: dict[str, Channel | None] = dict.fromkeys(sources)
+    return replace(pipe, beta=beta, channel=pipe.channel | none, smoother=smoother)
+
+
+def _equal_sources(several: Sequence[Rows]) -> bool:
+    """Whether there are sources, none with by far the fewest predictions, as `find_reference`."""
+    if not several or not several[0].heads.is_exclusive:
+        return False
+    names = dict.fromkeys(name for rec in several for name in rec.sources)
+    counts = sorted(count for name in names if (count := count_predictions(several, name)))
+    return len(counts) > 1 and counts[0] >= MIN_PREDICTIONS and 2 * counts[0] > counts[1]
 
 
 def _tune_classes(
@@ -262,6 +304,10 @@ def _tune_classes(
     prepared = prepare(several, best, every=rate, labels=labels)
     if prepared is None:
         return untuned(several, best, rate, bool(limits))
+    if prepared.several:
+        against = warning_of_contradiction(prepared.rows, prepared.objective.runner.model)
+        if against:
+            warnings.warn(against, stacklevel=4)
     if not prepared.several and len(prepared.rows.sources) > 1:
         warnings.warn(
             f"successive predictions of {best!r} agree hardly more than by chance: the class "
@@ -278,6 +324,8 @@ def _tune_classes(
             stacklevel=4,
         )
     found = _search(prepared, filter, channel, progress)
+    if found.why_safe and not prepared.several:
+        warnings.warn(found.why_safe + ". They are left as they are.", stacklevel=4)
     model = prepared.objective.runner.model
     effects = Effects(prepared.recordings, prepared.rows, model)
 
@@ -422,7 +470,7 @@ def _result(
     smoother = None
     if chosen.family not in ("transitions", "stay", "dirichlet") and found.sticky is not None:
         smoother = _pipe(prepared, found.sticky)
-    one = not prepared.several
+    one, model = not prepared.several, objective.runner.model
     tried = {
         trial.candidate: trial for judge in (objective, found.small) for trial in judge.table()
     }
@@ -436,6 +484,7 @@ def _result(
         effect=effect,
         assumptions=prepared.assumptions,
         expected_calls=None if one else prepared.calls,
+        sources=() if one else facts_of_sources(rows, model, dict(chosen.beta)),
     )
     best = None if one else rows.reference
     tuned = with_temperatures(tuned, prepared.recordings, rows.observed, best)
