@@ -6,7 +6,6 @@ import asyncio
 import doctest
 import errno
 import json
-import os
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -31,15 +30,15 @@ def service(path: Path) -> Any:
 def test_a_full_disk(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    full, fsync = True, os.fsync
+    full, save = True, cf.Tracker.save
 
-    def fsync_if_there_is_room(fd: int) -> None:
+    def save_if_there_is_room(tracker: cf.Tracker, path: Path) -> None:
         if full:
             raise OSError(errno.ENOSPC, "no space left on device")
-        fsync(fd)
+        save(tracker, path)
 
-    monkeypatch.setattr(os, "fsync", fsync_if_there_is_room)
-    running = service(tmp_path / "service.npz")
+    monkeypatch.setattr(cf.Tracker, "save", save_if_there_is_room)
+    running = service(tmp_path / "service.db")
 
     async def session() -> None:
         nonlocal full
@@ -77,7 +76,7 @@ HOSTILE = {
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_hostile_line(name: str, tmp_path: Path) -> None:
     """It has an error, or its connection is closed; the next client has an answer."""
-    running, (line, expected) = service(tmp_path / "service.npz"), HOSTILE[name]
+    running, (line, expected) = service(tmp_path / "service.db"), HOSTILE[name]
     unhandled: list[Any] = []
 
     async def session() -> None:

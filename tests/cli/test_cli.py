@@ -209,11 +209,12 @@ def test_stream(tmp_path: Path) -> None:
     again = subprocess.run(
         command, input="\n".join(lines[:3]), capture_output=True, text=True, cwd=tmp_path
     )
-    assert (again.returncode, again.stdout) == (0, "")
-    begins, *skipped, ends = again.stderr.splitlines()
-    assert begins.startswith("walk.state: 1 stream, times up to 355.0; give the lines after those")
-    assert [line.partition(";")[2] for line in skipped] == [f" skipped, {n} so far" for n in (1, 2)]
-    assert ends.startswith("walk.state had 3 lines already; they were skipped")
+    assert (again.returncode, again.stdout) == (3, "")
+    begins, *late = again.stderr.splitlines()
+    assert begins == f"walk.state: 1 stream, {len(lines)} lines taken; give the lines after those"
+    assert [line.partition(", that")[0] for line in late] == [
+        f"line {n}: time is {5.0 * (n - 1)}, before 355.0" for n in (1, 2, 3)
+    ]
     other = [*COMMAND, "stream", "--half-life", "61s", "--state", "walk.state"]
     rejected = subprocess.run(other, input=lines[0], capture_output=True, text=True, cwd=tmp_path)
     assert rejected.returncode == 1

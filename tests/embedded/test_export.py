@@ -283,7 +283,7 @@ def test_a_log_of_a_device(kind: str, ending: str, run: Run, tmp_path: Path) -> 
     code, words = verify(log.drop("f_sit"))
     assert "the column f_sit is missing; the log must hold the results of the device" in words
     code, words = verify(log.rename({"time": "ts"}))
-    assert words.endswith(": rename it in the log\n")
+    assert words.endswith("; rename the columns of the log\n")
 
 
 def test_the_export_command(run: Run, tmp_path: Path) -> None:

@@ -100,7 +100,7 @@ def test_what_is_said_is_what_is_counted() -> None:
     assert rates[1::2] == [tuned.rule.change_cost, tuned.smoothing.rule.change_cost]  # type: ignore[union-attr]
     assert numbers(lines[start + 1]) == [per_hour["argmax_live"], per_hour["argmax_offline"]]
     assert numbers(lines[start + 3]) == [per_hour["half"], per_hour["double"]]
-    late = f"{effect.delay:.3g} s ({effect.delay_rows:.0f} rows)"
+    late = f"{effect.delay / 60:.3g} min ({effect.delay_rows:.0f} rows)"
     assert lines[start + 2] == f"Live, the end of an event is confirmed after about {late}."
 
 

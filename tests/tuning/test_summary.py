@@ -41,7 +41,7 @@ def test_the_table() -> None:
     assert all(len(line) <= 80 for line in str(pipe).splitlines())
     before, after = (n / hours for n in (effect.changes_before, effect.changes_after))
     late = f"{effect.delay:.0f} s behind a change"
-    assert table["Switches"] == f"{before:.0f} -> {after:.1f} per hour, {late}"
+    assert table["Switches"] == f"{before:.0f} -> {after:.2g} per hour, {late}"
     hours = events.time / 3600
     live, half, double = (f"{n / hours:.2g}" for n in (events.live, events.half, events.double))
     assert table["Events (15 min)"] == (

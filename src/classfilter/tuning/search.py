@@ -29,10 +29,11 @@ DIRICHLET_WEIGHTS = (0.0, 0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 1.0)
 GUARD = 2.0
 """Standard errors by which what is less to be trusted must be ahead."""
 FEW_CHANGES, SOME_CHANGES = 10, 100
-CLEAR_GAIN = 0.25
 """The guard: a filter is chosen where the smoothed class changes often, or not rarely and with a
-score that is clearly higher than that of the safe rule, in nats. Standard errors do not separate
-good draws of few streams from bad ones. Chosen on fourteen real sets, of 1 to 8 streams."""
+score that is ahead of that of the safe rule by more than its standard error. In 71 draws of 1 to 8
+streams of GeoLife and LTAFDB that pass, probabilities and labels, the filter is 2.7 points ahead of
+the rule in the mean, and 2.9 behind in the worst; in 51 that do not, it is 14 behind in the
+worst."""
 FORGOTTEN = 1 / 50
 """Steps of a half-life after which nothing is remembered."""
 MAX_DIRICHLET_ROWS = 40_000
@@ -120,13 +121,15 @@ def why_unsafe(objective: Objective, sticky: Candidate) -> str:
     assert runner.model.found is not None
     best = runner.model.found.posterior.argmax(axis=1)
     changes = int(((best[1:] != best[:-1]) & ~runner.rows.first[1:]).sum())
-    gain = objective.gains(sticky, held)[0].gain
-    if changes >= (FEW_CHANGES if gain >= CLEAR_GAIN else SOME_CHANGES):
+    gain, error = objective.gains(sticky, held)[0]
+    if changes >= (FEW_CHANGES if gain > error else SOME_CHANGES):
         return ""
     times = f"{changes} change{'s' * (changes != 1)} of class"
+    few = f"there are only {times} in these streams, too few to trust more than"
+    if changes >= FEW_CHANGES:
+        few = f"with {times} in these streams, a filter is not clearly better than"
     return (
-        f"there are only {times} in these streams, too few to trust more than "
-        f"{'the last prediction' if held.family == 'hold' else 'a vote'}. Record about "
+        f"{few} {'the last prediction' if held.family == 'hold' else 'a vote'}. Record about "
         f"{SOME_CHANGES} changes or more"
     )
 
