@@ -95,6 +95,7 @@ def test_outputs_of_more_than_two_classes_are_rejected() -> None:
             FilteredClassifier(FOREST).fit(data.X, y)
 
 
+@pytest.mark.filterwarnings("ignore:.*agree hardly more than by chance")
 @pytest.mark.parametrize("labels", [False, True])
 def test_rare_labels_are_no_harm(labels: bool) -> None:
     """One is never on, one in a single stream; estimators differ in what they make of that."""

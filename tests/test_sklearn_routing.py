@@ -87,6 +87,7 @@ def test_grid_search_over_the_half_life(routing: None) -> None:
     assert search.best_params_ == {"half_life": 15.0}
 
 
+@pytest.mark.filterwarnings("ignore:.*agree hardly more than by chance")
 def test_parameters_reach_the_estimator_and_its_folds(routing: None) -> None:
     data = Data()
     weight = np.where(data.y == "run", 20.0, 1.0)

@@ -116,6 +116,7 @@ def test_late_probabilities() -> None:
     assert got["delay"] == pytest.approx(5.0)
 
 
+@pytest.mark.filterwarnings("ignore:.*agree hardly more than by chance")
 def test_the_true_switches_by_hand() -> None:
     """A change in 235 s, two in 275 s; the last two rows are at one time, and one row unknown."""
     rng = np.random.default_rng(0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory, TemporaryFile
@@ -179,7 +180,7 @@ def filter_file(ending: str) -> Entry:
 
 
 def lines(*, state: bool) -> Entry:
-    """Return the entry point of lines; with a file of states, it ends and replays a few."""
+    """Return the entry point of lines; with a file of states, it ends and goes on."""
 
     def run(rows: list[Row], pipe: cf.Pipeline, folder: Path) -> tuple[Estimates, Any]:
         sent = [
@@ -188,7 +189,7 @@ def lines(*, state: bool) -> Entry:
         ]
         half = len(sent) // 2
         out: list[Any] = []
-        for part in (sent[:half], sent[half - 4 :]) if state else (sent,):
+        for part in (sent[:half], sent[half:]) if state else (sent,):
             messages = io.StringIO()
             with TemporaryFile() as source, TemporaryFile() as sink:
                 source.write("".join(json.dumps(row) + "\n" for row in part).encode())
@@ -200,8 +201,7 @@ def lines(*, state: bool) -> Entry:
                 )  # fmt: skip
                 sink.seek(0)
                 out += map(json.loads, sink)
-            told = messages.getvalue().splitlines()
-            assert all("has it already" in line for line in told if line.startswith("line "))
+            assert not re.search("^line ", messages.getvalue(), re.MULTILINE)
         return results(out)
 
     return run
