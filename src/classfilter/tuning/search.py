@@ -36,8 +36,9 @@ the rule in the mean, and 2.9 behind in the worst; in 51 that do not, it is 14 b
 worst."""
 CHANCE = 4.0
 """Of one source: successive predictions that agree by fewer standard errors judge nothing."""
-FORGOTTEN = 1 / 50
-"""Steps of a half-life after which nothing is remembered."""
+FORGOTTEN = 1 / 9
+"""The half-life in steps of a smoother that remembers next to nothing; it does not raise the
+warning about rows that stand alone, which ten half-lives from row to row do."""
 MAX_DIRICHLET_ROWS = 40_000
 """The Dirichlet filter is searched on some streams where there are more."""
 

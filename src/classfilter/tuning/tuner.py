@@ -203,7 +203,7 @@ def tune(
     Examples
     --------
     >>> from classfilter import metrics, simulate
-    >>> day = simulate("capture24", hours=8.0)
+    >>> day = simulate("capture24")
     >>> pipe = tune(day.rows(), reference="strong")
     >>> pipe.reference, pipe.tuning.criterion
     ('strong', 'future predictions')
