@@ -216,7 +216,7 @@ def test_tune_takes_limits(run: Run) -> None:
     code, out, err = run("tune", "week.parquet", "-o", "walk.json", *limits)
     assert (code, err) == (0, "")
     assert "It keeps to the limit, at most 20 changes an hour and a delay of at most 300 s" in out
-    tuned = cf.tune(recs, max_changes_per_hour=20, max_delay=300)
+    tuned = cf.tune(recs, max_switches_per_hour=20, max_delay=300)
     assert cf.load("walk.json").settings == tuned.settings
     said = rejected(run, "tune", "week.parquet", "-o", "walk.json", "--max-delay=-5s")
     assert "--max-delay is '-5s'; it must be 0 or more" in said

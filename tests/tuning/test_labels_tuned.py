@@ -166,7 +166,7 @@ def test_labels_choose_by_their_truth() -> None:
     "options",
     [
         {"filter": "dirichlet", "channel": True, "every": 8},
-        {"filter": "sticky", "max_changes_per_hour": 20},
+        {"filter": "sticky", "max_switches_per_hour": 20},
     ],
 )
 def test_options_and_limits_hold_for_each_label(options: Any) -> None:
@@ -181,7 +181,7 @@ def test_a_pooled_label_that_exceeds_a_limit_gets_a_warning() -> None:
     days = [label_day(seed, 60) for seed in range(2)]  # too short for settings of its own
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        cf.tune(days, "sticky", "strong", max_changes_per_hour=20)
+        cf.tune(days, "sticky", "strong", max_switches_per_hour=20)
     words = "with the pooled settings there are more than 20 changes"
     assert any(words in str(one.message) for one in caught)
 

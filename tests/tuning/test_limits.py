@@ -35,7 +35,7 @@ def test_fewer_changes() -> None:
     free = tune(recs, "sticky", "strong")
     rate = changes_per_hour(free, recs)
     limit = 0.5 * rate
-    tuned = tune(recs, "sticky", "strong", max_changes_per_hour=limit)
+    tuned = tune(recs, "sticky", "strong", max_switches_per_hour=limit)
     assert tuned.tuning.effect is not None
     assert changes_per_hour(tuned, recs) <= limit
     assert tuned.tuning.effect.changes_per_hour == pytest.approx(changes_per_hour(tuned, recs))
@@ -72,7 +72,7 @@ def test_less_delay(kind: Any) -> None:
 
 def test_a_limit_that_is_kept_anyway_changes_nothing() -> None:
     free = tuned_short("sticky")
-    tuned = tune(days([0, 1], 2.0), "sticky", "strong", max_changes_per_hour=500, max_delay="5m")
+    tuned = tune(days([0, 1], 2.0), "sticky", "strong", max_switches_per_hour=500, max_delay="5m")
     assert tuned.settings == free.settings
     assert tuned.tuning.table == free.tuning.table
     limit = "at most 500 changes an hour and a delay of at most 300 s"
@@ -84,7 +84,7 @@ def test_no_filter_keeps_to_the_limits() -> None:
     recs = days(range(3), 2.0)
     assert isinstance(tune(recs, "auto", "strong", max_delay=0).filter, cf.RawFilter)
     with pytest.warns(UserWarning, match="nothing that was tried has at most") as caught:
-        tuned = tune(recs, "sticky", "strong", max_changes_per_hour=1, max_delay=0)
+        tuned = tune(recs, "sticky", "strong", max_switches_per_hour=1, max_delay=0)
     assert isinstance(tuned.filter, cf.StickyFilter)
     effect, (message,) = tuned.tuning.effect, (str(warning.message) for warning in caught)
     assert effect is not None
@@ -108,21 +108,21 @@ def test_one_source() -> None:
         )
 
     recs = [alone(seed) for seed in range(2)]
-    free, tuned = tune(recs), tune(recs, max_changes_per_hour=5)
+    free, tuned = tune(recs), tune(recs, max_switches_per_hour=5)
     assert changes_per_hour(tuned, recs) <= 5 < changes_per_hour(free, recs)
 
 
 def test_rows_that_the_search_leaves_out_count_too() -> None:
     """Missing rows, equal times and irregular steps: the limit is kept where rows are counted."""
     recs = [messy(seed, 2.0) for seed in range(2)]
-    tuned = tune(recs, "sticky", "strong", max_changes_per_hour=6)
+    tuned = tune(recs, "sticky", "strong", max_switches_per_hour=6)
     assert tuned.tuning.effect is not None
     assert 3600 * tuned.tuning.effect.changes_after / tuned.tuning.effect.time <= 6
 
 
 @pytest.mark.parametrize(
     ("limit", "value"),
-    [("max_changes_per_hour", x) for x in (-1, "12", True, np.inf)]
+    [("max_switches_per_hour", x) for x in (-1, "12", True, np.inf)]
     + [("max_delay", x) for x in ("soon", -5)],
 )
 def test_limits_that_are_none(limit: str, value: Any) -> None:
@@ -133,7 +133,7 @@ def test_limits_that_are_none(limit: str, value: Any) -> None:
 @pytest.mark.filterwarnings("ignore::classfilter.inputs.OddRowsWarning")
 def test_hours_need_times_in_seconds() -> None:
     recs = [changed(rec, time=1.7e12 + 1000 * rec.time) for rec in days([0, 1], 2.0)]
-    limits: dict[str, Any] = {"max_changes_per_hour": 12, "max_delay": "30s"}
+    limits: dict[str, Any] = {"max_switches_per_hour": 12, "max_delay": "30s"}
     for name, limit in limits.items():
         options: Any = {name: limit}
         with rejected(name):

@@ -76,7 +76,7 @@ def _duration_text(ctx: click.Context, param: click.Parameter, text: str | None)
 @click.option("--labels", is_flag=True, help="Choose by the column label.")
 @click.option(
     "--max-changes",
-    "max_changes_per_hour",
+    "max_switches_per_hour",
     type=click.FloatRange(min=0),
     help="A limit: at most this many changes of class an hour.",
 )

@@ -238,7 +238,7 @@ class Tracker:
         self._is_locked = self._lock._is_owned  # by this thread
         self._watches_times, self._drops = self._table.watches_times, self._table.drops
         self._counts = SourceCounts(pipe)
-        self._known: dict[str, tuple[str, float, Any, int]] = {}
+        self._known: dict[str | None, tuple[str, float, Any, int]] = {}
         self._update_stream = update_stream_of(pipe.filter, self._counts)
         # One call into C takes a row and decides its events, unless more stages take it.
         self._whole = pipe.policy is None and lag is None
@@ -279,7 +279,7 @@ class Tracker:
             Something is invalid; nothing has changed.
         """
         at = time if type(time) is self._as_it_is else self._unit.seconds(time)
-        known = self._known.get(source)  # type: ignore[arg-type]
+        known = self._known.get(source)
         if known is None:
             known = self._know(source)
         source, beta, logarithms, number = known
@@ -330,7 +330,7 @@ class Tracker:
         name, beta = self._pipe.weight(source)
         known = name, beta, self._pipe.channel_of(name), self._counts.number(name)
         if len(self._known) < MAX_SOURCES:
-            self._known[name] = known
+            self._known[None if source is None else name] = known
         return known
 
     def _take_one(

@@ -20,6 +20,42 @@ from .smoothing import (
 )
 from .sticky import StickyFilter, StickyState
 
+__all__ = [
+    *baselines.__all__,
+    "CompiledFilter",
+    "DirichletFilter",
+    "DirichletState",
+    "EmaState",
+    "Filter",
+    "FilterType",
+    "HoldState",
+    "KINDS",
+    "MultiLabelFilter",
+    "RawState",
+    "SmoothedGroup",
+    "Smoother",
+    "StickyFilter",
+    "StickyState",
+    "BASELINES",
+    "StreamRows",
+    "StreamRunner",
+    "WindowState",
+    "baselines",
+    "check_lag",
+    "check_smoother",
+    "default_concentration",
+    "exponential",
+    "generator",
+    "heads_of_filter",
+    "likelihoods",
+    "pack_state",
+    "smooth_one",
+    "smoothed_rows",
+    "unpack_state",
+    "with_classes",
+    "with_options",
+]
+
 public(*KINDS.values(), DirichletState, StickyState, Filter, MultiLabelFilter)
 public(EmaState, HoldState, RawState, WindowState, module=__name__)
 

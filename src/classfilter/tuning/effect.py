@@ -81,7 +81,7 @@ def looks_like_seconds(recordings: Sequence[Rows], step: float) -> bool:
 def require_seconds(argument: str, value: object, in_seconds: bool, step: float) -> None:
     """Raise where a value has a unit, or is an hour's, and the times cannot be seconds."""
     plain = isinstance(value, str) and not value.rstrip()[-1:].isalpha()
-    no_unit = argument != "max_changes_per_hour" and (plain or is_number(value))
+    no_unit = argument != "max_switches_per_hour" and (plain or is_number(value))
     if not in_seconds and not no_unit:
         problem = f"is {{}}, but times {step:.3g} apart do not look like seconds"
         raise ArgumentError(

@@ -271,13 +271,13 @@ class Limits(NamedTuple):
     delay: float | None
 
     @classmethod
-    def of(cls, max_changes_per_hour: object, max_delay: object) -> Limits:
+    def of(cls, max_switches_per_hour: object, max_delay: object) -> Limits:
         """Check what was given."""
-        changes: Any = max_changes_per_hour
+        changes: Any = max_switches_per_hour
         number = is_number(changes)
         if changes is not None and not (number and 0 <= changes < math.inf):
             must = "it must be a number, 0 or more"
-            raise ArgumentError("max_changes_per_hour", changes, must=must)
+            raise ArgumentError("max_switches_per_hour", changes, must=must)
         delay = None if max_delay is None else duration("max_delay", max_delay)
         if delay is not None and not 0 <= delay < math.inf:
             raise ArgumentError("max_delay", max_delay, must="it must be 0 or more, and finite")

@@ -138,7 +138,7 @@ def tune(
     policy: Policy | None = None,
     channel: bool | None = None,
     labels: bool = False,
-    max_changes_per_hour: float | None = None,
+    max_switches_per_hour: float | None = None,
     max_delay: float | str | timedelta | None = None,
     event_duration: Duration | Mapping[str, Duration] | None = None,
     max_false_events_per_day: float | None = None,
@@ -173,7 +173,7 @@ def tune(
     labels : bool, default False
         Choose by the labels of the recordings: the filter by its accuracy, and the rule for events
         by F1@50 (see `metrics.event_scores`), where no `event_duration` is given.
-    max_changes_per_hour : float, optional
+    max_switches_per_hour : float, optional
         A limit: the filtered class, or each label, may change at most so often, on these
         recordings, whose times are seconds. The best filter that keeps to it is chosen. If none
         does, the closest is, and a warning says what it has.
@@ -213,7 +213,7 @@ def tune(
     several = as_list(rows)
     if filter not in KINDS:
         raise ValueError(f"filter is {filter!r}; it must be one of {', '.join(KINDS)}")
-    limits = Limits.of(max_changes_per_hour, max_delay)
+    limits = Limits.of(max_switches_per_hour, max_delay)
     point = limits_of(max_false_events_per_day, detect_within, labels)
     several, stuck = _without_stuck(several)
     if reference in stuck:
@@ -237,7 +237,7 @@ def tune(
     rate = steps_between_calls(every, budget, policy, step_of(several))
     if not named and rate is None:
         rate = 1  # no source is called instead of another
-    how = rate, channel, labels, max_changes_per_hour, max_delay
+    how = rate, channel, labels, max_switches_per_hour, max_delay
     if not several[0].heads.is_exclusive:
 
         def tune_lanes(lanes: list[Rows]) -> Pipeline:
@@ -295,12 +295,12 @@ def _tune_classes(
     rate: int | None,
     channel: bool | None,
     labels: bool,
-    max_changes_per_hour: float | None,
+    max_switches_per_hour: float | None,
     max_delay: float | str | timedelta | None,
     progress: Progress | None = None,
 ) -> Pipeline:
     """Return the pipeline of classes that exclude each other, without a rule for events."""
-    limits = Limits.of(max_changes_per_hour, max_delay)
+    limits = Limits.of(max_switches_per_hour, max_delay)
     prepared = prepare(several, best, every=rate, labels=labels)
     if prepared is None:
         return untuned(several, best, rate, bool(limits))
@@ -335,7 +335,7 @@ def _tune_classes(
     if not limits:
         result = _result(prepared, found, measure(found.chosen))
     else:
-        given = {"max_changes_per_hour": max_changes_per_hour, "max_delay": max_delay}
+        given = {"max_switches_per_hour": max_switches_per_hour, "max_delay": max_delay}
         for name, value in given.items():
             if value is not None:
                 require_seconds(name, value, effects.in_seconds, prepared.rows.step)
