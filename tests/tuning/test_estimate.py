@@ -55,19 +55,19 @@ def test_the_passes_are_sums_over_all_class_paths(seed: int) -> None:
     rng = np.random.default_rng(seed)
     start, T = rng.dirichlet(np.ones(2)), 6
     powers = rng.dirichlet(np.ones(2), (3, 2))
-    kind, lik = rng.integers(3, size=T), rng.random((T, 2))
+    kind, likelihood = rng.integers(3, size=T), rng.random((T, 2))
     kind[[0, 4]] = -1
-    filtered = _core.hmm_pass(start, powers, kind, lik, False)
-    message = _core.hmm_pass(start, powers, kind, lik, True)
+    filtered = _core.hmm_pass(start, powers, kind, likelihood, False)
+    message = _core.hmm_pass(start, powers, kind, likelihood, True)
     for first, last in ((0, 4), (4, 6)):
         for t in range(first, last):
             past, future = np.zeros(2), np.zeros(2)
             for path in product(range(2), repeat=last - first):
-                p = start[path[0]] * lik[first, path[0]]
+                p = start[path[0]] * likelihood[first, path[0]]
                 q = 1.0
                 for u in range(first + 1, last):
                     i, j = path[u - 1 - first], path[u - first]
-                    step = powers[kind[u], i, j] * lik[u, j]
+                    step = powers[kind[u], i, j] * likelihood[u, j]
                     p, q = (p * step, q) if u <= t else (p, q * step)
                 same_future = all(c == 0 for c in path[t + 1 - first :])
                 same_past = all(c == 0 for c in path[: t - first])
