@@ -13,8 +13,8 @@ const char update_events_doc[] =
 
 static int wrong_arguments(PyObject *const *args, Py_ssize_t nargs, size_t *slot) {
     PyArrayObject *const column = (PyArrayObject *)(nargs < LEAST ? NULL : args[COLUMN]);
-    if (column != NULL && PyList_Check(args[CONFIRMED]) && PyDict_Check(args[STARTED]) && PyArray_Check(args[COLUMN]) && PyArray_Check(args[STATES]) &&
-        PyArray_Check(args[TIMES])) {
+    if (column != NULL && PyList_Check(args[CONFIRMED]) && PyDict_Check(args[STARTED]) && PyArray_Check(args[COLUMN]) &&
+        PyArray_Check(args[STATES]) && PyArray_Check(args[TIMES])) {
         PyArrayObject *const states = (PyArrayObject *)args[STATES], *const times = (PyArrayObject *)args[TIMES];
         *slot = PyLong_AsSize_t(args[SLOT]);
         if (*slot == (size_t)-1 && PyErr_Occurred()) return -1;
@@ -24,9 +24,10 @@ static int wrong_arguments(PyObject *const *args, Py_ssize_t nargs, size_t *slot
             PyArray_ISCARRAY(times) && *slot < (size_t)PyArray_DIM(times, 0))
             return 0;
     }
-    PyErr_SetString(PyExc_ValueError,
-                    "update_stream() takes a function, a column of objects, a list, a dict, a name, states, times, a slot of "
-                    "all of them, and what else the function takes");
+    PyErr_SetString(
+        PyExc_ValueError,
+        "update_stream() takes a function, a column of objects, a list, a dict, a name, states, times, a slot of "
+        "all of them, and what else the function takes");
     return -1;
 }
 

@@ -221,8 +221,8 @@ static PyObject *events_run(PyObject *object, PyObject *args) {
     size_t bytes, rows, row = 0;
     cf_status status = CF_OK;
     int failed = 0;
-    if (!ready(&self->core) || !PyArg_ParseTuple(args, "OOO|O:run", &state_object, &times_object, &probs_object,
-                                                 &told) ||
+    if (!ready(&self->core) ||
+        !PyArg_ParseTuple(args, "OOO|O:run", &state_object, &times_object, &probs_object, &told) ||
         take_told(&told, 1, 0, "run() takes state, times and probs", &told) < 0)
         return NULL;
     doubles = self->core;
@@ -348,10 +348,12 @@ static PyMethodDef events_methods[] = {
      "(class, start), each once."},
     {"update_stream", (PyCFunction)(void (*)(void))events_stream, METH_FASTCALL, update_events_doc},
     {"run", events_run, METH_VARARGS,
-     "run($self, state, times, probs, starts=None, /)\n--\n\nTake many rows, exactly as a loop of `update`: the new state, "
+     "run($self, state, times, probs, starts=None, /)\n--\n\nTake many rows, exactly as a loop of `update`: the new "
+     "state, "
      "and the events as columns."},
     {"finish", (PyCFunction)(void (*)(void))events_finish, METH_FASTCALL,
-     "finish($self, state, starts=None, /)\n--\n\nEnd the stream: its last events as columns. The last row stands for as "
+     "finish($self, state, starts=None, /)\n--\n\nEnd the stream: its last events as columns. The last row stands for "
+     "as "
      "long as the one before it."},
     {"current", events_current, METH_O,
      "current($self, state, /)\n--\n\nThe event that would be the last one if the stream ended now, where it lasts to "

@@ -97,7 +97,8 @@ static PyObject *decide_heads(PyObject *object, PyObject *const *args, List *sta
         if (starts != NULL) name_columns(head, starts, started);
     }
     if (list.count > 1) qsort(list.events, list.count, sizeof *list.events, compare);
-    if (starts != NULL && starts->count > 1) qsort(starts->events, starts->count, sizeof *starts->events, compare_starts);
+    if (starts != NULL && starts->count > 1)
+        qsort(starts->events, starts->count, sizeof *starts->events, compare_starts);
     if (after != NULL) events = as_tuples(&list);
     if (events != NULL) result = PyTuple_Pack(2, after, events);
     Py_XDECREF(events);

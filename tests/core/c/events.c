@@ -114,7 +114,8 @@ static void check_starts(const settings *s, void *state, const cf_event *events,
     size_t i, next = 0;
     for (i = 0; i < count; i++) {
         REQUIRE(*open == events[i].start || (next < found && starts[next].start == events[i].start));
-        if (*open != events[i].start) REQUIRE(starts[next].label == events[i].label && starts[next++].end == events[i].end);
+        if (*open != events[i].start)
+            REQUIRE(starts[next].label == events[i].label && starts[next++].end == events[i].end);
         *open = -1e300;
     }
     if (next < found) {
