@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from classfilter.metrics import Sums, paired
-from classfilter.metrics.paired import student
+from classfilter.metrics.differences import student
 
 Floats = NDArray[np.float64]
 

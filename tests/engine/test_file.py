@@ -224,7 +224,7 @@ def test_a_file_that_another_process_keeps(
     monkeypatch.setattr(store, "WAIT", 0.01)
     path = tmp_path / "file"
     kind.write(path)
-    with store.File(path, next(name for name in KINDS if KINDS[name] is kind)):
+    with store.StoreFile(path, next(name for name in KINDS if KINDS[name] is kind)):
         with pytest.raises(ValueError, match="file is in use by another process; end that, or"):
             kind.write(path)
         if kind is not KINDS["lines"]:
@@ -252,9 +252,9 @@ def test_without_locks_of_the_system_a_second_process_is_told(tmp_path: Path) ->
         "fcntl.flock = flock\n"
         "from classfilter.engine import store\n"
         "store.WAIT = 0.01\n"
-        f"store.File({str(tmp_path / 'file')!r}, 'lines')\n"
+        f"store.StoreFile({str(tmp_path / 'file')!r}, 'lines')\n"
     )
-    with store.File(tmp_path / "file", "lines"):
+    with store.StoreFile(tmp_path / "file", "lines"):
         done = subprocess.run([sys.executable, "-c", child], capture_output=True, text=True)
     assert done.returncode == 1
     assert "file is in use by another process" in done.stderr

@@ -20,7 +20,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import classfilter as cf
-from classfilter.engine.store import File
+from classfilter.engine.store import StoreFile
 from classfilter.live import serve
 from classfilter.live.streams import resume
 from entry_points import restarted
@@ -209,7 +209,7 @@ def by_lines(case: Case, folder: Path) -> tuple[bytes, Events]:
     told = [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
     found = [cf.Event(*(line[key] for key in keys)) for line in told]
     if state.exists():
-        there = File(state, "lines", write=False)
+        there = StoreFile(state, "lines", write=False)
         tracker = resume(lambda _: pipe, there, lag=case.live.lag, **case.live.limits).tracker
         tracker.drop(tracker.streams)
         found += tracker.pop_events()

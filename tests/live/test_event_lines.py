@@ -221,7 +221,7 @@ def test_no_event_is_printed_before_the_state_has_it(
     def full(*given: Any) -> Any:
         raise OSError(28, "No space left on device", "state")
 
-    monkeypatch.setattr(store.File, "write", full)
+    monkeypatch.setattr(store.StoreFile, "write", full)
     code, _, err = stream(run, ROWS, "--events=found", "--state=state", *PLAIN)
     assert code == 1
     assert "No space left on device" in err

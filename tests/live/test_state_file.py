@@ -101,15 +101,15 @@ def test_a_file_that_cannot_be_written_is_an_error_at_the_start(tmp_path: Path) 
 
 
 def test_long_saves_are_far_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    now, write = [100.0], store.File.write
+    now, write = [100.0], store.StoreFile.write
 
     def slow_write(*given: Any) -> Any:
         now[0] += 0.5
         return write(*given)
 
-    monkeypatch.setattr(store.File, "write", slow_write)
+    monkeypatch.setattr(store.StoreFile, "write", slow_write)
     monkeypatch.setattr(streams, "time", SimpleNamespace(monotonic=lambda: now[0]))
-    with store.File(tmp_path / "state", "lines") as file:
+    with store.StoreFile(tmp_path / "state", "lines") as file:
         live = streams.LiveStreams(Pipeline(DirichletFilter(2)), ("a", "b"), file, 0.25)
         assert live.wait() is None
         live.taken += 1

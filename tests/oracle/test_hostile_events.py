@@ -15,7 +15,6 @@ import pandas as pd
 import pytest
 
 import classfilter as cf
-from classfilter.engine.store import File
 from classfilter.inputs import Heads
 from classfilter.live import serve
 from classfilter.live.streams import resume
@@ -153,7 +152,7 @@ def lines(state: bool, **options: Any) -> Callable[[Case, Path], Found]:
         if path.exists():
             events += finished(
                 resume(
-                    lambda names: pipe(case), File(path, "lines", write=False), **case.limits
+                    lambda names: pipe(case), StoreFile(path, "lines", write=False), **case.limits
                 ).tracker
             )
         return events

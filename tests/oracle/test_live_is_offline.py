@@ -17,7 +17,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import classfilter as cf
-from classfilter.engine.store import File
 from classfilter.live import serve
 from classfilter.live.streams import resume
 from entry_points import restarted
@@ -87,7 +86,7 @@ def by_lines(pipe: cf.Pipeline, chunks: Chunks, lag: int | None, folder: Path) -
     found: Events = {}
     take(found, (cf.Event(*(line[key] for key in keys)) for line in lines))
     return ended(
-        resume(lambda names: pipe, File(state, "lines", write=False), lag=lag).tracker, found
+        resume(lambda names: pipe, StoreFile(state, "lines", write=False), lag=lag).tracker, found
     )
 
 

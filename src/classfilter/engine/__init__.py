@@ -1,7 +1,6 @@
 """The engine: the streams and their states, in tables, in files and live."""
 
 from ..support.imports import public
-from . import store
 from .bank import Bank
 from .calls import Sight
 from .decide import (
@@ -18,6 +17,7 @@ from .known import KnownEvent, known_events
 from .lag import checked_lag
 from .packed import REMEDY, StreamRow, pack, unpack
 from .stages import RULES, Rule
+from .store import Read, Saved, StoreFile
 from .table import Columns, StreamTable
 from .tables import (
     Filtered,
@@ -43,8 +43,11 @@ __all__ = [
     "Health",
     "KnownEvent",
     "Parts",
+    "Read",
     "Rule",
+    "Saved",
     "Sight",
+    "StoreFile",
     "StreamRow",
     "StreamTable",
     "Tracker",
@@ -67,7 +70,6 @@ __all__ = [
     "rows_for",
     "smooth_rows",
     "smooth_table",
-    "store",
     "unpack",
     "update_stream_of",
 ]

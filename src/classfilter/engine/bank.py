@@ -315,7 +315,7 @@ class Bank(Generic[FilterType]):
         It is a SQLite database. A save to the file of the save before, or to the one that was
         loaded, writes the states that changed since.
         """
-        with store.File(path, "bank", _REMEDY) as file:
+        with store.StoreFile(path, "bank", _REMEDY) as file:
             with free(self._lock):
                 states = self._states.copy()
             count = len(states)
@@ -328,7 +328,7 @@ class Bank(Generic[FilterType]):
 
     def load(self, path: str | os.PathLike[str]) -> None:
         """Replace all streams by those of a file that `save` wrote, of a bank of equal settings."""
-        with store.File(path, "bank", _REMEDY, write=False) as file:
+        with store.StoreFile(path, "bank", _REMEDY, write=False) as file:
             read = file.read(self._settings)
             with file.damage():
                 self._replace_states(read.states())

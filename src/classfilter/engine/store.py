@@ -140,7 +140,7 @@ class Written:
         return numbers, ~same
 
 
-class File:
+class StoreFile:
     """An open file. Its user may write, and nobody else does meanwhile; anybody may read it.
 
     What is written is in the file as a whole or not at all, whatever ends the process; once `write`

@@ -670,7 +670,7 @@ class Tracker:
         loaded, writes the streams that changed since. Streams must be named by text, numbers, None,
         or tuples of them.
         """
-        with free(self._saving), store.File(path, "tracker", _REMEDY) as file:
+        with free(self._saving), store.StoreFile(path, "tracker", _REMEDY) as file:
             saved = self._saved("tracker")
             self._written = file.write(saved, self._rest_of(saved.columns), self._written)
 
@@ -709,7 +709,7 @@ class Tracker:
     def load(cls, path: str | PathLike[str]) -> Self:
         """Return the tracker that a file of `save` holds."""
         tracker = cls.__new__(cls)
-        with store.File(path, "tracker", _REMEDY, write=False) as file:
+        with store.StoreFile(path, "tracker", _REMEDY, write=False) as file:
             read = file.read()
             with file.damage():
                 saved = read.saved

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..engine import Engine, Sight, store
+from ..engine import Engine, Saved, Sight, StoreFile
 from ..errors import ArgumentError
 from ..filters import Filter, pack_state, unpack_state
 from ..inputs import LABEL, Heads, head_prediction, positive_duration, prediction
@@ -440,8 +440,8 @@ class Cascade:
         table.columns.states[slot] = pack_state(filter_state, self.filter.probs.dtype)
         table.columns.times[slot] = math.nan if time is None else time
         meta = {"policy": to_builtin(policy_state), "last": last}
-        saved = store.Saved("cascade", self._pipe, *table.held(), meta, [], 1)
-        with store.File(path, "cascade") as file:
+        saved = Saved("cascade", self._pipe, *table.held(), meta, [], 1)
+        with StoreFile(path, "cascade") as file:
             file.write(saved, lambda i: b"")
 
     def load(self, path: str | PathLike[str]) -> None:
@@ -449,7 +449,7 @@ class Cascade:
 
         The settings of filter, weights, channels and policy must be those that it was written with.
         """
-        with store.File(path, "cascade", write=False) as file:
+        with StoreFile(path, "cascade", write=False) as file:
             read = file.read(self._pipe)
             with file.damage():
                 saved, [numbers] = read.saved, read.states()

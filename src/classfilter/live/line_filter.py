@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ..engine import store
+from ..engine import StoreFile
 from ..errors import ArgumentError
 from ..inputs import COLUMNS, TableFormat, TimeScale, check_named, per_second, softmax
 from ..pipeline import DEFAULT_SOURCE, Pipeline
@@ -81,7 +81,7 @@ class LineFilter:
     def open(self, state: Path | None, every: float, limits: Mapping[str, Any]) -> None:
         """Use a file of states, and go on from what it has."""
         self._every, self._limits = every, limits
-        self._file = None if state is None else store.File(state, "lines")
+        self._file = None if state is None else StoreFile(state, "lines")
         if self._file is not None and not self._file.is_new:
             try:
                 self._use(resume(self._make_pipe, self._file, every, self._form.unit, **limits))

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..engine import Columns, Tracker, store
+from ..engine import Columns, Read, StoreFile, Tracker
 from ..errors import ArgumentError
 from ..events import date_text
 from ..pipeline import Pipeline
@@ -35,7 +35,7 @@ class LiveStreams:
         The settings.
     columns : tuple of str
         The classes, in the order of the data; written to the file.
-    file : store.File, optional
+    file : StoreFile, optional
         The file. What it has is not read: see `resume`.
     every : float
         Minimum of seconds between two saves.
@@ -60,7 +60,7 @@ class LiveStreams:
         self,
         pipe: Pipeline,
         columns: tuple[str, ...],
-        file: store.File | None = None,
+        file: StoreFile | None = None,
         every: float = 1.0,
         unit: str | None = None,
         starts: bool = False,
@@ -161,7 +161,7 @@ class LiveStreams:
             self._printable, self.events = self._printable - 1, self.events + 1
             self._file_has_printed = True
 
-    def _take(self, path: Path, read: store.Read) -> None:
+    def _take(self, path: Path, read: Read) -> None:
         """Take what a file has; the limits are those of this process."""
         saved, meta = read.saved, read.saved.meta
         never_ended = meta["expire_after"] is None and self.tracker.expire_after is not None
@@ -209,7 +209,7 @@ def _time(time: float, dates: bool | None) -> Any:
 
 def resume(
     make_pipe: Callable[[tuple[str, ...]], Pipeline],
-    file: store.File,
+    file: StoreFile,
     every: float = 1.0,
     unit: str | None = None,
     **limits: Any,
@@ -236,7 +236,7 @@ def resume(
 
 def description(path: Path) -> str:
     """Return what a file has: settings, lines, streams and their last times."""
-    with store.File(path, "lines", write=False) as file:
+    with StoreFile(path, "lines", write=False) as file:
         saved = file.read().saved
         with file.damage():
             meta = saved.meta

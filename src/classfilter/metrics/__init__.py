@@ -8,14 +8,14 @@ class are left out. Of several equal probabilities the first counts.
 """
 
 from ..support.imports import public
+from .differences import Difference as Difference
+from .differences import Sums as Sums
+from .differences import paired as paired
 from .events import edit_score, event_scores
 from .labels import LabelScores, label_scores
 from .labels import average_precision as average_precision
 from .matching import Spans as Spans
 from .matching import by_iou as by_iou
-from .paired import Difference as Difference
-from .paired import Sums as Sums
-from .paired import paired as paired
 from .results import EventScores
 from .results import mean_of_known as mean_of_known
 from .rows import BINS as BINS

@@ -14,7 +14,7 @@ from .candidates import RULES, Candidate, Runner, rule
 from .criterion import LABELS
 from .effect import Effect
 from .model import LABELS_WAY, MIN_AGREEMENT, WAYS, agreement
-from .objective import SCREEN_ROWS, Gain, Objective
+from .objective import SCREEN_ROWS, Objective
 
 WEIGHTS = (0.0, 0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.7, 1.0)
 """Of one source."""
@@ -26,8 +26,6 @@ HALF_LIVES = tuple(2.0**n for n in range(11))
 """Of one source, in median steps."""
 DIRICHLET_HALF_LIVES = HALF_LIVES[:8]
 DIRICHLET_WEIGHTS = (0.0, 0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 1.0)
-GUARD = 2.0
-"""Standard errors by which what is less to be trusted must be ahead."""
 FEW_CHANGES, SOME_CHANGES = 10, 100
 """The guard: a filter is chosen where the smoothed class changes often, or not rarely and with a
 score that is ahead of that of the safe rule by more than its standard error. In 71 draws of 1 to 8
@@ -161,11 +159,6 @@ def sticky_candidates(runner: Runner, channel: bool | None = None) -> list[Candi
             for rate in RATES:
                 grid[Candidate("transitions", beta, None, through, rate)] = None
     return list(grid)
-
-
-def is_clear(gains: Sequence[Gain], guard: float = GUARD) -> bool:
-    """Whether a gain is clear by every criterion."""
-    return all(gain > guard * error for gain, error in gains)
 
 
 def best_dirichlet(
