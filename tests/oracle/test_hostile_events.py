@@ -15,6 +15,7 @@ import pandas as pd
 import pytest
 
 import classfilter as cf
+from classfilter.engine import StoreFile
 from classfilter.inputs import Heads
 from classfilter.live import serve
 from classfilter.live.streams import resume

@@ -17,6 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import classfilter as cf
+from classfilter.engine import StoreFile
 from classfilter.live import serve
 from classfilter.live.streams import resume
 from entry_points import restarted
