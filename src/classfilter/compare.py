@@ -20,13 +20,14 @@ from .inputs import Heads, Rows, new_table, positive_duration
 from .metrics import Difference, Spans, Sums, by_iou, paired
 from .pipeline import Pipeline
 from .policy import Adaptive, Periodic, Policy
+from .support.arrays import median_step
 from .support.html import block, bold, table
 from .support.imports import public
 from .support.text import aligned
 from .support.types import Array, Duration, Floats, Ints, is_number
 from .tuning import tune
 
-__all__ = ["MEASURES", "WIDTH", "Comparison", "Difference", "Row", "compare"]
+__all__ = ["MEASURES", "TERMINAL", "Comparison", "Difference", "Row", "compare"]
 
 Method = Callable[[Rows], Array]
 """Returns the probabilities of classes or labels of a stream, (T, C)."""
@@ -34,12 +35,12 @@ SMOOTHED, RULE = ", smoothed", ", rule"
 """How the names end of a smoother, and of a method with a rule for events."""
 RULED = ("Raw", "Hold", "Tuned", "Tuned, smoothed")
 """The methods that have a second row, with a rule."""
-IOU = 0.5
-FLOOR = 1e-3
+OVERLAP = 0.5
+LEAST_PROBABILITY = 1e-3
 """Of a probability, in the log-loss: that of the filters."""
 LATER = 12
 """Without labels, rows are judged by what the reference predicts about so many steps later."""
-DENSE = 0.5
+MOST_STEPS = 0.5
 """Policies need several sources at this share of the times."""
 FEWEST, BLOCKS = 5, 16
 """Fewer streams are cut into so many blocks."""
@@ -63,9 +64,9 @@ PLAIN = {"log_loss": 2, "delay": 0, "switches": 1, "events": 1, "calls": 1, "cos
 """Measures that are no shares, and their digits."""
 DETAILS = ("log_loss", "calibration_error", "event_precision", "event_recall")
 """Measures that are not printed."""
-SPARE = ("delay", "switches", "events")
+LEFT_OUT_FIRST = ("delay", "switches", "events")
 """What a narrow table leaves out, in turn."""
-WIDTH = 100
+TERMINAL = 100
 NAN = float("nan")
 
 
@@ -175,10 +176,10 @@ class Comparison:
     def __str__(self) -> str:
         return self.text()
 
-    def text(self, width: int = WIDTH) -> str:
-        """Return an aligned table and its notes; where it is too wide, `SPARE` is left out."""
-        for left_out in range(len(SPARE) + 1):
-            header, *rows = self._cells(SPARE[:left_out])
+    def text(self, width: int = TERMINAL) -> str:
+        """Return an aligned table and its notes, without `LEFT_OUT_FIRST` where it is too wide."""
+        for left_out in range(len(LEFT_OUT_FIRST) + 1):
+            header, *rows = self._cells(LEFT_OUT_FIRST[:left_out])
             titles = [textwrap.wrap(title, 8, break_long_words=False) or [""] for title in header]
             height = max(map(len, titles))
             above = zip(*([""] * (height - len(t)) + t for t in titles), strict=True)
@@ -209,12 +210,12 @@ class Comparison:
             compared = any(key in row.differences for row in self.rows)
             header += [MEASURES[key]] + ["to the best"] * compared
             for row, line in zip(self.rows, cells, strict=True):
-                line += [_number(key, getattr(row, key))]
+                line += [_figure(key, getattr(row, key))]
                 line += [_difference(key, row.differences.get(key))] * compared
         return [header, *cells]
 
 
-def _number(key: str, value: float, sign: str = "") -> str:
+def _figure(key: str, value: float, sign: str = "") -> str:
     scale = 1 if key in PLAIN else 100
     return "-" if math.isnan(value) else f"{scale * value:{sign}.{PLAIN.get(key, 1)}f}"
 
@@ -223,11 +224,11 @@ def _difference(key: str, of: Difference | None) -> str:
     """Return a difference, half of its interval, and the word, at equal places."""
     if of is None or of.word == "best":
         return "" if of is None else f"{of.word:<6}"
-    half = "" if math.isnan(of.low) else f" ± {_number(key, (of.high - of.low) / 2)}"
-    return f"{_number(key, of.value, '+')}{half} {of.word:<6}"
+    half = "" if math.isnan(of.low) else f" ± {_figure(key, (of.high - of.low) / 2)}"
+    return f"{_figure(key, of.value, '+')}{half} {of.word:<6}"
 
 
-class Estimate(NamedTuple):
+class Run(NamedTuple):
     """What a method made of a stream: the rows that it saw, its estimate, a rule for events."""
 
     rows: Rows
@@ -235,7 +236,7 @@ class Estimate(NamedTuple):
     rule: EventRule | None
 
 
-Events = tuple[Ints, Floats, Floats]
+Segments = tuple[Ints, Floats, Floats]
 """The column of the class, the start and the end of each event."""
 
 
@@ -273,7 +274,7 @@ class Judge:
         later = self.heads.stacked(of.probs)[np.minimum(place, len(of) - 1)].argmax(axis=2)
         return np.where((place < len(of))[:, None], later, -1)
 
-    def measure(self, name: str, run: Sequence[Estimate]) -> tuple[Row, dict[str, Sums]]:
+    def measure(self, name: str, run: Sequence[Run]) -> tuple[Row, dict[str, Sums]]:
         """Return the measures of a method, and the sums of those that are compared."""
         sums = {key: Sums.zeros(self.units, 1) for key in ("accuracy", "log_loss", "event_f1")}
         sums["macro_f1"] = Sums.zeros(self.units, len(self.heads.shown))
@@ -332,7 +333,7 @@ class Judge:
                 c = column - span.stop + size  # of a label, only on is shown
                 true, predicted = known & (y == c), known & (k == c)
                 sums["macro_f1"].add(column, unit, 2.0 * (true & predicted), 1.0 * true + predicted)
-            raised = np.maximum(p, FLOOR)
+            raised = np.maximum(p, LEAST_PROBABILITY)
             loss = np.log(raised.sum(axis=1) / raised[np.arange(len(y)), y])
             sums["log_loss"].add(0, unit, np.where(known, loss, 0), known)
             judged, gap = y if self.labelled else None, tuning.GAP * rec.step
@@ -345,7 +346,7 @@ class Judge:
                 pooled.append((y[known], stack[known, h]))
 
     def _add_events(
-        self, i: int, rec: Rows, truth: Ints, events: Events, f1: Sums, total: dict[str, float]
+        self, i: int, rec: Rows, truth: Ints, events: Segments, f1: Sums, total: dict[str, float]
     ) -> None:
         """Add the events of a stream; what is predicted where there is no label is left out."""
         of_class, start, end = events
@@ -359,7 +360,7 @@ class Judge:
             first, last = (np.searchsorted(rec.time, edge) for edge in (start, end))
             kept, true = (of_class == k) & (count[last] > count[first]), of_truth == k
             spans, truly = Spans(start[kept], end[kept]), Spans(begins[true], ends[true])
-            found = by_iou(truly, spans, IOU).found
+            found = by_iou(truly, spans, OVERLAP).found
             f1.add(0, self.unit(i, truly.start), 2 * found, 0 * truly.start + 1)
             f1.add(0, self.unit(i, spans.start), 0 * spans.start, 0 * spans.start + 1)
             total["found"] += int(found.sum())
@@ -369,11 +370,11 @@ class Judge:
     def rates_of_truth(self) -> Row:
         """Return switches and events per hour by the labels."""
         truth = [self.heads.certain(self.truth(i, rec)) for i, rec in enumerate(self.streams)]
-        run = [Estimate(rec, P, None) for rec, P in zip(self.streams, truth, strict=True)]
+        run = [Run(rec, P, None) for rec, P in zip(self.streams, truth, strict=True)]
         return self.measure("", run)[0] if self.labelled else Row(name="")
 
 
-def decide(rule: EventRule, rec: Rows, P: Array) -> Events:
+def decide(rule: EventRule, rec: Rows, P: Array) -> Segments:
     """Return the events of a stream."""
     core = rule.compiled(rec.heads, np.float64)
     state, *now = core.run(core.start(), rec.time, np.ascontiguousarray(P, np.float64))
@@ -382,7 +383,7 @@ def decide(rule: EventRule, rec: Rows, P: Array) -> Events:
     return of_class[order], start[order], end[order]
 
 
-def _certain(rec: Rows, events: Events) -> Floats:
+def _certain(rec: Rows, events: Segments) -> Floats:
     """Return the rows with the classes of events, (T, C): 1 in an event of the class, else 0."""
     P = np.zeros(rec.probs.shape)
     for k, start, end in zip(*(part.tolist() for part in events), strict=True):
@@ -390,10 +391,10 @@ def _certain(rec: Rows, events: Events) -> Floats:
     return P
 
 
-def matched_rule(streams: Sequence[Estimate], length: float) -> EventRule:
+def matched_rule(streams: Sequence[Run], length: float) -> EventRule:
     """Return the rule with the least cost that has as many events as fit, each of such a length."""
     steps = [np.diff(rec.time) for rec, *_ in streams]
-    span = [float(dt[dt <= tuning.GAP * np.median(dt)].sum()) for dt in steps]
+    span = [float(dt[dt <= tuning.GAP * median_step(dt)].sum()) for dt in steps]
 
     def too_many(cost: float) -> bool:
         counts = [len(decide(EventRule(cost), rec, P)[0]) for rec, P, _ in streams]
@@ -519,13 +520,15 @@ def under_policy(rec: Rows, pipe: Pipeline, policy: Policy) -> Rows:
     return rec.take(np.array(chosen, np.intp))
 
 
-def name_of(policy: Any) -> str:
+def policy_name(policy: Any) -> str:
     """Return a short name of a policy.
 
     Examples
     --------
-    >>> name_of(Periodic(12)), name_of(Periodic(seconds="1min")), name_of(Adaptive(1 / 12))
-    ('Periodic(12)', 'Periodic(60 s)', 'Adaptive(0.0833)')
+    >>> policy_name(Periodic(12)), policy_name(Periodic(seconds="1min"))
+    ('Periodic(12)', 'Periodic(60 s)')
+    >>> policy_name(Adaptive(1 / 12))
+    'Adaptive(0.0833)'
     """
     if isinstance(policy, Periodic):
         return f"Periodic({policy.every or f'{policy.seconds:g} s'})"
@@ -602,7 +605,7 @@ def compare(
             "nothing can be tuned on one half and measured on the other; record for longer"
         )
     judge = Judge([rec for fold, _ in folds for rec in fold], best, prices)
-    runs: dict[str, list[Estimate]] = {}
+    runs: dict[str, list[Run]] = {}
     for number, (fold, train) in enumerate(folds):
         every = list(arms_under(named, train, best, others) if named else arms(train, best))
         for name in others if not named else ():
@@ -614,12 +617,12 @@ def compare(
             rule = events if arm.ruled and isinstance(events, EventRule) else None
             if arm.ruled and usual > 0:
                 seen = [arm.see(rec) for rec in train]
-                rule = matched_rule([Estimate(rec, arm.run(rec), None) for rec in seen], usual)
+                rule = matched_rule([Run(rec, arm.run(rec), None) for rec in seen], usual)
             for rec in map(arm.see, fold):
-                P = _checked(arm.name, arm.run(rec), rec)
-                runs.setdefault(arm.name, []).append(Estimate(rec, P, None))
+                P = _checked_rows(arm.name, arm.run(rec), rec)
+                runs.setdefault(arm.name, []).append(Run(rec, P, None))
                 if rule is not None:
-                    runs.setdefault(arm.name + RULE, []).append(Estimate(rec, P, rule))
+                    runs.setdefault(arm.name + RULE, []).append(Run(rec, P, rule))
             if progress is not None:
                 progress((number + (done + 1) / len(every)) / 2)
     truth = judge.rates_of_truth()
@@ -656,13 +659,13 @@ def _named_policies(policies: Any, streams: Sequence[Rows]) -> dict[str, Policy]
         return {}
     named = policies
     if not isinstance(policies, Mapping):
-        named = {name_of(policy): policy for policy in policies}
+        named = {policy_name(policy): policy for policy in policies}
     if not named or len(named) < len(policies):
         fix = 'such as {"eager": Adaptive(1 / 6)}'
         raise ArgumentError("policies", policies, "each needs a name of its own", fix)
     there = [np.unique(rec.time[rec.observed()], return_counts=True)[1] > 1 for rec in streams]
     share = float(np.concatenate(there).mean())
-    if share < DENSE:
+    if share < MOST_STEPS:
         must = f"only {share:.0%} of the times have rows of several sources to choose from"
         raise ArgumentError("policies", list(named), must, "record all of them at each time")
     return dict(named)
@@ -683,7 +686,7 @@ def _prices(cost: Any, policies: Mapping[str, Policy], streams: Sequence[Rows]) 
     return prices if policies else {}
 
 
-def _checked(name: str, probs: Any, rec: Rows) -> Array:
+def _checked_rows(name: str, probs: Any, rec: Rows) -> Array:
     """Return what a method gave for a stream, if it is probabilities."""
     P, name = np.asarray(probs, np.float64), f"extra[{name!r}]"
     if P.shape != rec.probs.shape:

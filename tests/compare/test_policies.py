@@ -111,7 +111,7 @@ def compare_without_gaps(name: str) -> Any:
         for rec in fold:
             if not np.isnan(rec.probs).any():
                 seen = arms[name].see(rec)
-                run.append(module.Estimate(seen, arms[name].run(seen), None))
+                run.append(module.Run(seen, arms[name].run(seen), None))
     return judge.measure(name, run)[0]
 
 

@@ -168,7 +168,7 @@ def compare_command(
     column label, the table has accuracy and F1 of events, and says what is better or worse than the
     best; without it, how often the class is what the reference predicts later.
     """
-    from ..compare import WIDTH, compare
+    from ..compare import TERMINAL, compare
     from ..plot import comparison
 
     if out is not None:
@@ -177,7 +177,7 @@ def compare_command(
     with _work_on(table, form, sort, quiet) as (streams, progress):
         events = True if event_duration is None else event_duration
         result = compare(streams, reference, events=events, progress=progress)
-    width = shutil.get_terminal_size((WIDTH, 24)).columns
+    width = shutil.get_terminal_size((TERMINAL, 24)).columns
     click.echo(printable(result.text(width)))
     if out is not None and out.suffix.lower() in PICTURES:
         with atomic_write(out) as file:

@@ -22,7 +22,7 @@ from .rows import JoinedRows, parts
 SCORE_FLOOR = 0.01
 """The least that a predicted class may fit."""
 LEAST_FIT = 1e-9
-GAP = 5
+STEPS_LATER = 5
 """Steps after which later predictions judge, where all sources are equally fast: errors last."""
 FUTURE = "future predictions"
 LABELS = "labels"
@@ -105,8 +105,8 @@ def future_target(rows: JoinedRows, model: EstimatedModel) -> Floats:
     said = label_likelihoods(found.confusion, found.shares, line.interval / line.interval.max())
     message = found.message * said[cell]
     # The first row of the stream that is at least so many steps later.
-    number = line.number + rows.stream * (int(line.number.max()) + GAP + 1)
-    later = np.searchsorted(number, number + GAP)
+    number = line.number + rows.stream * (int(line.number.max()) + STEPS_LATER + 1)
+    later = np.searchsorted(number, number + STEPS_LATER)
     known = later < T
     known[known] = rows.stream[later[known]] == rows.stream[known]
     apart = line.number[later[known]] - line.number[known]

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .. import _core
+from ..support.arrays import median_step
 from ..support.types import Bools, Floats, Ints
 from .rows import JoinedRows
 
@@ -24,7 +25,7 @@ MAX_COUNT = 100.0
 """Pseudo-counts of a row of confusions; 20 lose a rare class in one of four simulations."""
 LEAST, MOST = 0.05, 0.98
 """What the estimated accuracy of a source, beyond chance, is clipped to."""
-MAX_EXACT = 64
+LONGEST_POWER = 64
 """Longer times between rows, in steps, are rounded to a few percent."""
 
 
@@ -52,7 +53,7 @@ class Timeline:
         number = np.floor((time - time[rows.start]) / self.tau + 0.5).astype(np.intp)
         apart = np.where(rows.first, 0, np.diff(number, prepend=0))
         rounded = np.exp(np.round(np.log(np.maximum(apart, 1)) * 20) / 20).astype(np.intp)
-        apart = np.where(apart > MAX_EXACT, rounded, apart)
+        apart = np.where(apart > LONGEST_POWER, rounded, apart)
         self.steps, kind = np.unique(apart, return_inverse=True)
         self.number = number
         self.kind: Ints = np.where(rows.first, -1, kind)
@@ -67,8 +68,7 @@ def own_interval(rows: JoinedRows, time: Floats, source: int) -> float:
     """Return the median time between the rows of a source; NaN where no two follow each other."""
     own = np.flatnonzero(rows.source == source)
     apart = np.diff(time[own])[rows.stream[own][1:] == rows.stream[own][:-1]]
-    apart = apart[apart > 0]
-    return float(np.median(apart)) if apart.size else np.nan
+    return median_step(apart) if (apart > 0).any() else np.nan
 
 
 class Estimate(NamedTuple):
@@ -162,7 +162,7 @@ def estimate(rows: JoinedRows, line: Timeline, reference: int | None = None) -> 
         said = label_likelihoods(R, pi, anchored if done < FIRST_ROUNDS else weight)[cell]
         before, after, gamma = passes(line, pi, A, said)
         counts = np.stack([np.bincount(cell, g, minlength=S * K) for g in gamma.T], axis=1)
-        pairs = expected_transitions(line, A, before, after * said)
+        pairs = _transitions_between(line, A, before, after * said)
         pi = (n * gamma.mean(axis=0) + 1 / K) / (n + 1)
         A = shrunken_transitions(pairs, pi, n)
         shrunken = [confusions(one.astype(float), pi) for one in counts.reshape(S, K, K)]
@@ -187,7 +187,7 @@ def shrunken_transitions(pairs: Floats, shares: Floats, streams: int) -> Floats:
     return A
 
 
-def expected_transitions(line: Timeline, A: Floats, before: Floats, after: Floats) -> Floats:
+def _transitions_between(line: Timeline, A: Floats, before: Floats, after: Floats) -> Floats:
     """Return how often each class follows each within one step, (K, K).
 
     `after` is what a row and all later ones say. Over n steps, the expected number of transitions
@@ -196,7 +196,7 @@ def expected_transitions(line: Timeline, A: Floats, before: Floats, after: Float
     K = len(A)
     total = np.zeros((K, K))
     for kind, n in enumerate(line.steps):
-        if not 1 <= n <= MAX_EXACT:
+        if not 1 <= n <= LONGEST_POWER:
             continue
         at = np.flatnonzero(line.kind == kind)
         if not at.size:

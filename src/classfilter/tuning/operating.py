@@ -32,10 +32,10 @@ BIASES = (-0.3, -0.2, -0.1, 0.0, 0.1, 0.2, 0.3)
 BACKGROUND = 0.5
 """A class with more than this share of the labelled rows is no event that is looked for."""
 FOLDS = 5
-DAY = 86400.0
+SECONDS_A_DAY = 86400.0
 
 
-class Counts(NamedTuple):
+class RuleCounts(NamedTuple):
     """What a rule finds in a stream, and the delays of what it finds."""
 
     true: int
@@ -94,16 +94,20 @@ class OperatingCurve:
     def _rows(self) -> list[list[str]]:
         header = ["cost (s)", "minimum (s)", "bias", "found", "false per day", "delay (s)", ""]
         rows = [
-            [*_settings(point, self.classes), *_measures(point), "chosen" * (point == self.chosen)]
+            [
+                *_setting_cells(point, self.classes),
+                *_measure_cells(point),
+                "chosen" * (point == self.chosen),
+            ]
             for point in self.points
         ]
         if self.left_out is not None:
-            rows.append(["", "", "", *_measures(self.left_out), "on streams left out"])
+            rows.append(["", "", "", *_measure_cells(self.left_out), "on streams left out"])
         return [header, *rows]
 
     def summary(self) -> str:
         """Return the choice in a sentence."""
-        found, false, delay = _measures(self.chosen)
+        found, false, delay = _measure_cells(self.chosen)
         text = (
             f"The rule for live events was chosen using the labels: it finds {found} of the events "
             f"of {', '.join(self.classes)}{self._when}, {delay} s after their start in the median, "
@@ -111,7 +115,7 @@ class OperatingCurve:
         )
         if self.left_out is None:
             return f"{text}; one stream cannot tell how that holds on others."
-        found, false, _ = _measures(self.left_out)
+        found, false, _ = _measure_cells(self.left_out)
         return f"{text}. Chosen on other streams, it finds {found}, with {false} false ones."
 
     def __str__(self) -> str:
@@ -130,13 +134,13 @@ class OperatingCurve:
         return block(table(header, rows), self._note())
 
 
-def _settings(point: OperatingPoint, classes: Sequence[str]) -> list[str]:
+def _setting_cells(point: OperatingPoint, classes: Sequence[str]) -> list[str]:
     bias: Any = point.rule.bias
     value = bias[classes[0]] if isinstance(bias, dict) else bias
     return [f"{point.rule.change_cost:.3g}", f"{point.rule.min_duration:.3g}", f"{value:g}"]
 
 
-def _measures(point: OperatingPoint) -> list[str]:
+def _measure_cells(point: OperatingPoint) -> list[str]:
     delay = "-" if math.isnan(point.delay) else f"{point.delay:.3g}"
     return [f"{point.sensitivity:.0%}", f"{point.false_per_day:.1f}", delay]
 
@@ -199,13 +203,13 @@ def with_operating_point(
         for rule in rules
     ]
     every = list(range(len(known)))
-    chosen = choose(rules, counts, every, most, within)
+    chosen = best_rule(rules, counts, every, most, within)
     left_out = None
     if len(known) > 1:
-        tested: list[Counts] = []
+        tested: list[RuleCounts] = []
         for fold in range(min(FOLDS, len(known))):
             out = every[fold :: min(FOLDS, len(known))]
-            place = choose(rules, counts, [i for i in every if i not in out], most, within)
+            place = best_rule(rules, counts, [i for i in every if i not in out], most, within)
             tested += [counts[place][i] for i in out]
         left_out = measured(rules[chosen], tested, within)
     points = [measured(rule, of, within) for rule, of in zip(rules, counts, strict=True)]
@@ -232,7 +236,7 @@ def classes_looked_for(recordings: Sequence[Rows]) -> tuple[str, ...]:
     return tuple(str(n) for n, one in zip(heads.shown, share, strict=True) if one <= BACKGROUND)
 
 
-def count(rule: EventRule, rec: Rows, P: Array, heads: Heads, classes: Sequence[str]) -> Counts:
+def count(rule: EventRule, rec: Rows, P: Array, heads: Heads, classes: Sequence[str]) -> RuleCounts:
     """Return what a rule finds in a stream, row by row, as it would live."""
     time, core = rec.time, rule.compiled(heads, P.dtype)
     state, reported = core.start(), dict[tuple[int, float], float]()
@@ -267,10 +271,12 @@ def count(rule: EventRule, rec: Rows, P: Array, heads: Heads, classes: Sequence[
         true += len(first)
         delays += first[np.isfinite(first)].tolist()
     labelled = (~np.isnan(truth)).any(axis=1)
-    return Counts(true, false, float((end - time)[labelled].sum()) / DAY, tuple(delays))
+    return RuleCounts(
+        true, false, float((end - time)[labelled].sum()) / SECONDS_A_DAY, tuple(delays)
+    )
 
 
-def measured(rule: EventRule, counts: Sequence[Counts], within: float) -> OperatingPoint:
+def measured(rule: EventRule, counts: Sequence[RuleCounts], within: float) -> OperatingPoint:
     """Return what a rule does on streams."""
     delays: Floats = np.array([x for one in counts for x in one.delays])
     true, days = sum(one.true for one in counts), sum(one.days for one in counts)
@@ -282,9 +288,9 @@ def measured(rule: EventRule, counts: Sequence[Counts], within: float) -> Operat
     )
 
 
-def choose(
+def best_rule(
     rules: Sequence[EventRule],
-    counts: Sequence[Sequence[Counts]],
+    counts: Sequence[Sequence[RuleCounts]],
     streams: Sequence[int],
     most: float,
     within: float,

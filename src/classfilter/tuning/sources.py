@@ -13,7 +13,7 @@ from .estimate import Timeline, estimate
 from .model import MIN_AGREEMENT, EstimatedModel
 from .rows import JoinedRows, concatenate
 
-MIN_ROWS = 40
+JUDGED_ROWS = 40
 """Predictions that a verdict on a source needs."""
 STUCK_ON = 0.5
 """A source that only ever says one class is stuck if the others say it in less than this share."""
@@ -72,9 +72,9 @@ def facts_of_sources(
         np.fill_diagonal(wrong, 0.0)
         j, k = np.unravel_index(wrong.argmax(), wrong.shape)
         right, verdict = float(found.agreement[i]), ""
-        if own.sum() >= MIN_ROWS and len(set(said[own].tolist())) == 1 and right < NEAR_CHANCE:
+        if own.sum() >= JUDGED_ROWS and len(set(said[own].tolist())) == 1 and right < NEAR_CHANCE:
             verdict = f"stuck on {rows.classes[int(said[own][0])]!r}"
-        elif own.sum() >= MIN_ROWS and right < NEAR_CHANCE:
+        elif own.sum() >= JUDGED_ROWS and right < NEAR_CHANCE:
             verdict = "near chance"
         elif alike[i] >= COPIES:
             verdict = f"copies {rows.sources[twin[i]]!r}"
@@ -105,7 +105,7 @@ def _alike(rows: JoinedRows, line: Timeline, said: Ints) -> tuple[Floats, Ints]:
     for i in range(S):
         for j in range(S):
             both = (table[i] >= 0) & (table[j] >= 0)
-            if i != j and both.sum() >= MIN_ROWS:
+            if i != j and both.sum() >= JUDGED_ROWS:
                 same = float((table[i] == table[j])[both].mean())
                 if not best[i] >= same:
                     best[i], twin[i] = same, j
@@ -125,17 +125,17 @@ def stuck_sources(recordings: Sequence[Rows]) -> dict[str, str]:
     constant = {
         name: int(count.argmax())
         for name, count in counts.items()
-        if count.sum() >= MIN_ROWS and count.max() == count.sum()
+        if count.sum() >= JUDGED_ROWS and count.max() == count.sum()
     }
     lasting = [n for n in names if n not in constant and _lasts(said[n]) >= MIN_AGREEMENT]
     return {
         name: recordings[0].classes[k]
         for name, k in constant.items()
-        if any(_share(counts[other], k) < STUCK_ON for other in lasting)
+        if any(_share_of(counts[other], k) < STUCK_ON for other in lasting)
     }
 
 
-def _share(counts: Ints, k: int) -> float:
+def _share_of(counts: Ints, k: int) -> float:
     return float(counts[k] / counts.sum()) if k < len(counts) else 0.0
 
 
