@@ -83,8 +83,8 @@ def test_a_tracker_takes_names_classes_and_confidence() -> None:
 
 
 REJECTED: list[tuple[Any, Any, str]] = [
-    ({"walk": 0.9, "sit": 0.1}, {}, 'missing: ["7"]'),
-    ({"walk": 0.9, "stand": 0.1, "7": 0.0}, {}, 'missing: ["sit"], unknown: ["stand"]'),
+    ({"walk": 0.9, "sit": 0.1}, {}, 'probs names ["walk", "sit"]'),
+    ({"walk": 0.9, "stand": 0.1, "7": 0.0}, {}, 'probs names ["7", "walk", "stand"]'),
     ({"walk": 0.9, "sit": 0.1, "7": 0.0, "p_sit": 0.1}, {}, "name each class once"),
     ({}, {}, "probs names []"),
     ({"walk": "a", "sit": 0, "7": 1}, {}, "probs must hold numbers"),
