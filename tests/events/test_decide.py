@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import tracemalloc
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -340,3 +341,16 @@ def test_without_a_cost_events_are_runs_of_the_most_probable_class() -> None:
     found = cf.events(rec, cf.EventRule())
     assert [e[:4] for e in found] == [e[:4] for e in label]
     assert all(e.probability is not None and not math.isnan(e.probability) for e in found)
+
+
+def test_rows_as_they_are_take_memory_by_the_row() -> None:
+    probs = np.random.default_rng(0).dirichlet([1.0, 1.0], 10_000)
+    rows = cf.rows(time=np.arange(10_000.0), probs=probs, classes=["a", "b"])
+    cf.events(rows, cf.EventRule(5.0))  # what is loaded at first does not count
+    tracemalloc.start()
+    try:
+        cf.events(rows, cf.EventRule(5.0))
+        most = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert most < 1000 * len(rows)

@@ -234,7 +234,7 @@ class Engine:
             estimates, after = self._filtered(groups, slots, observed)
         columns, final, complete = dict[str, Array](), list[tuple[Any, Decided]](), None
         if self.stages:
-            seen = to_smooth or observed or (rows.probs, np.ones(len(rows)))
+            seen = to_smooth or observed or (rows.stacked(), np.ones(len(rows)))
             columns, final, complete = self._later(rows, groups, slots, ends, estimates, seen)
         if self._policy is not None and observed is not None:
             before = [None if slot < 0 else table.columns.extra[slot] for slot in slots.tolist()]
