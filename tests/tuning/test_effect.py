@@ -110,7 +110,7 @@ def test_the_delay_is_that_of_a_loop(kind: str) -> None:
     strong /= strong.sum(axis=1, keepdims=True)
     prepared = prepare(recs, "strong")
     assert prepared is not None
-    estimated = prepared.objective.runner.model.channel["weak", "em"]
+    estimated = prepared.objective.runner.model.channel["weak", "best"]
     means = {
         "strong": [(strong[:, [k]] * strong).sum(axis=0) / strong[:, k].sum() for k in range(6)],
         "weak": list(estimated.matrix),

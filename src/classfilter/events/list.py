@@ -69,10 +69,8 @@ class Event(NamedTuple):
 class CurrentEvent(Event):
     """The event of a stream that goes on at present.
 
-    Parameters
+    Attributes
     ----------
-    values
-        Those of an `Event`.
     final : bool
         Whether nothing that comes can change its class or its start, or withdraw it.
     """

@@ -123,16 +123,16 @@ def why_unsafe(objective: Objective, sticky: Candidate) -> str:
     best = runner.model.found.posterior.argmax(axis=1)
     changes = int(((best[1:] != best[:-1]) & ~runner.rows.first[1:]).sum())
     gain, error = objective.gains(sticky, held)[0]
-    if changes >= (FEW_CHANGES if gain > error else SOME_CHANGES):
+    if changes >= (FEW_CHANGES if gain > error else SOME_CHANGES) and gain > -error:
         return ""
+    safe = "the last prediction" if held.family == "hold" else "a vote"
+    if changes >= SOME_CHANGES:
+        return f"a filter foretells later predictions less well than {safe} does"
     times = f"{changes} change{'s' * (changes != 1)} of class"
     few = f"there are only {times} in these streams, too few to trust more than"
     if changes >= FEW_CHANGES:
         few = f"with {times} in these streams, a filter is not clearly better than"
-    return (
-        f"{few} {'the last prediction' if held.family == 'hold' else 'a vote'}. Record about "
-        f"{SOME_CHANGES} changes or more"
-    )
+    return f"{few} {safe}. Record about {SOME_CHANGES} changes or more"
 
 
 def sticky_candidates(runner: Runner, channel: bool | None = None) -> list[Candidate]:
