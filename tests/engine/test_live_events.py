@@ -213,7 +213,7 @@ def test_a_current_event_is_there() -> None:
 
 @given(seed=seeds)
 def test_with_a_lag_the_current_event_is_that_of_the_rows_smoothed_so_far(seed: int) -> None:
-    """A plain rule that gets the lagged rows, from the first prediction on, is at the same event."""
+    """A plain rule that gets the lagged rows from the first prediction on is at the same event."""
     live = random_lagged(seed)
     smoother, lag = live.pipe.smoothing, live.lag
     assert lag is not None

@@ -166,7 +166,7 @@ def test_labels_choose_by_their_truth() -> None:
     "options",
     [
         {"filter": "dirichlet", "channel": True, "every": 8},
-        {"filter": "sticky", "max_switches_per_hour": 20},
+        {"filter": "sticky", "max_switches_per_hour": 30},
     ],
 )
 def test_options_and_limits_hold_for_each_label(options: Any) -> None:

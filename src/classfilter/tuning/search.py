@@ -122,8 +122,10 @@ def why_unsafe(objective: Objective, sticky: Candidate) -> str:
     assert runner.model.found is not None
     best = runner.model.found.posterior.argmax(axis=1)
     changes = int(((best[1:] != best[:-1]) & ~runner.rows.first[1:]).sum())
-    gain, error = objective.gains(sticky, held)[0]
-    if changes >= (FEW_CHANGES if gain > error else SOME_CHANGES) and gain > -error:
+    gains = objective.gains(sticky, held)
+    gain, error = gains[0]
+    behind = any(gain < -error for gain, error in gains)
+    if changes >= (FEW_CHANGES if gain > error else SOME_CHANGES) and not behind:
         return ""
     safe = "the last prediction" if held.family == "hold" else "a vote"
     if changes >= SOME_CHANGES:
