@@ -107,7 +107,7 @@ def _cascade() -> cf.Cascade:
 
 def checkpoint(data: bytes) -> None:
     """The file of a live loop, with one cell replaced: refused, or the loop goes on."""
-    of, path, cascade = Bytes(data), FOLDER / "loop.db", _cascade()
+    of, path, cascade = Bytes(data), _absent("loop.db"), _cascade()
     cascade.step([1.0])
     before = pickle.dumps(cascade.state)
     cascade.save(path)
@@ -119,6 +119,13 @@ def checkpoint(data: bytes) -> None:
     else:
         with suppress(ValueError):  # a time that goes back, say
             distributions(cascade.step([1.0]).probs)
+
+
+def _absent(name: str) -> Path:
+    """Return the path of a file that is not there: what the input before left in it is damaged."""
+    for path in FOLDER.glob(f"{name}*"):
+        path.unlink()
+    return FOLDER / name
 
 
 def _replace_part(of: Bytes, path: Path) -> None:
@@ -142,7 +149,7 @@ def _replace_part(of: Bytes, path: Path) -> None:
 
 def bank(data: bytes) -> None:
     """The file of a bank, with one cell replaced: refused, or states to go on with."""
-    of, path = Bytes(data), FOLDER / "bank.db"
+    of, path = Bytes(data), _absent("bank.db")
     f = of.choice([cf.DirichletFilter, cf.StickyFilter])(3, dtype=of.choice(["f8", "f4"]))
     streams = cf.Bank(f, 2)
     streams.save(path)
@@ -154,7 +161,7 @@ def bank(data: bytes) -> None:
 
 def tracker(data: bytes) -> None:
     """The file of a tracker, with one cell replaced: refused, or streams to go on with."""
-    of, path = Bytes(data), FOLDER / "tracker.db"
+    of, path = Bytes(data), _absent("tracker.db")
     f = of.choice([cf.DirichletFilter, cf.StickyFilter])(3, dtype=of.choice(["f8", "f4"]))
     streams = cf.Tracker(f, beta={"weak": 0.5, "default": 1.0}, max_streams=9)
     streams.update("ann", 0.0, "weak", [0.7, 0.2, 0.1])
