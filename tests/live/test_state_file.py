@@ -135,6 +135,14 @@ def test_only_the_owner_can_read_it_and_its_mode_stays(tmp_path: Path) -> None:
         os.umask(before)
 
 
+def is_in_use(path: Path) -> bool:
+    try:
+        store.StoreFile(path, "lines").close()
+    except ValueError:
+        return True
+    return False
+
+
 @pytest.mark.parametrize("link", [False, True])
 def test_one_process_at_a_time(tmp_path: Path, link: bool) -> None:
     """It is told at once, and after a kill the next one goes on."""
@@ -144,6 +152,7 @@ def test_one_process_at_a_time(tmp_path: Path, link: bool) -> None:
         process.stdin.write(as_line(VALID))
         read_line(process.stdout.fileno())
         wait_for(lambda: lines_taken(state) == 1)
+        wait_for(lambda: is_in_use(other if link else state))  # it lets go for an instant
         with pytest.raises(ValueError, match="is in use by another process; end that, or"):
             serve_here([as_line(VALID)], state=other if link else state)
         process.kill()

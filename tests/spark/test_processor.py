@@ -70,6 +70,7 @@ def pieces(ok: pl.DataFrame, expire_after: float | None) -> list[pl.DataFrame]:
     return cut
 
 
+@pytest.mark.filterwarnings("ignore:the table has no prediction")
 @given(
     filter=st.sampled_from(FILTERS),
     seed=st.integers(0, 2**32 - 1),

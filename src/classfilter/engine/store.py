@@ -156,12 +156,21 @@ class StoreFile:
         What to do where it is another file.
     write : bool, default True
         Whether to write; other processes are told then that it is in use.
+    stay : bool, default False
+        Whether they are told so after a `write`, too.
     """
 
     def __init__(
-        self, path: str | PathLike[str], kind: str, remedy: str = REMEDY, *, write: bool = True
+        self,
+        path: str | PathLike[str],
+        kind: str,
+        remedy: str = REMEDY,
+        *,
+        write: bool = True,
+        stay: bool = False,
     ) -> None:
-        self.path, self.kind, self._remedy, self._writes = Path(path), kind, remedy, write
+        self.path, self.kind, self._remedy = Path(path), kind, remedy
+        self._writes, self._stays = write, stay
         self._db: Any = None
         try:
             check_regular(self.path)  # opening a pipe would wait for a writer
@@ -197,11 +206,11 @@ class StoreFile:
                 self.is_new = self._checked()
                 if self._writes:
                     # What is committed is on the disk: in the log, and later in the file. A new
-                    # file needs no log, and is written once.
+                    # file that is written once needs no log.
                     self._db.execute("PRAGMA synchronous = FULL")
-                    if not self.is_new:
+                    if self._stays or not self.is_new:
                         self._db.execute("PRAGMA journal_mode = WAL")
-                    self.hold()
+                    self._hold()
                     self.is_new = self._checked()
                 elif self.is_new:
                     raise self._foreign()
@@ -209,11 +218,10 @@ class StoreFile:
                 self.close()
                 raise
 
-    def hold(self) -> None:
-        """Keep others from writing until the next `write`."""
-        with self._faults():
-            if not self._db.in_transaction:
-                self._db.execute("BEGIN IMMEDIATE")
+    def _hold(self) -> None:
+        """Keep others from writing."""
+        if not self._db.in_transaction:
+            self._db.execute("BEGIN IMMEDIATE")
 
     def _checked(self) -> bool:
         """Return whether there is nothing in the file yet; raise unless it can be read here."""
@@ -328,7 +336,7 @@ class StoreFile:
             if not self.path.exists() or self.path.stat().st_ino != self._there:
                 self.close()  # it was removed or moved away
                 self._open()
-            self.hold()
+            self._hold()
             try:
                 written = self._change(saved, rest, before)
                 self._db.execute("COMMIT")
@@ -336,8 +344,10 @@ class StoreFile:
                 with suppress(sqlite3.Error):
                     self._db.execute("ROLLBACK")
                 raise
-            if self.is_new:
-                self.is_new = False
+            was_new, self.is_new = self.is_new, False
+            if self._stays:
+                self._hold()
+            elif was_new:
                 with suppress(sqlite3.Error):  # the next to open it tries again
                     self._db.execute("PRAGMA journal_mode = WAL")
         return written

@@ -81,7 +81,7 @@ class LineFilter:
     def open(self, state: Path | None, every: float, limits: Mapping[str, Any]) -> None:
         """Use a file of states, and go on from what it has."""
         self._every, self._limits = every, limits
-        self._file = None if state is None else StoreFile(state, "lines")
+        self._file = None if state is None else StoreFile(state, "lines", stay=True)
         if self._file is not None and not self._file.is_new:
             try:
                 self._use(resume(self._make_pipe, self._file, every, self._form.unit, **limits))

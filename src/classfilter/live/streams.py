@@ -121,7 +121,6 @@ class LiveStreams:
             )
             rest = self.tracker._rest_of(saved.columns)
             self.tracker._written = self._file.write(saved, rest, self.tracker._written)
-            self._file.hold()
             self.saved, self._file_has_printed = self.taken, False
             self._printable = len(self._unprinted)
         finally:
