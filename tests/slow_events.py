@@ -14,7 +14,9 @@ from classfilter import _core
 from classfilter.events import OPTIONS
 
 Numbers = NDArray[Any]
-AS_BY_DEFAULT = {name: x.core for name, x in OPTIONS.items() if x.core is not None}
+AS_BY_DEFAULT: dict[str, float] = {
+    name: x.core for name, x in OPTIONS.items() if x.core is not None
+}
 """Of the options that this rule does not have, too."""
 
 

@@ -92,7 +92,7 @@ class Stream:
         self.rule.min_duration = (self.time * rule.classes)(*lengths)
         self.rule.ignore = (c.c_ubyte * rule.classes)(*(int(x) for x in rule.ignore))
         for name in _core.EVENT_TIMES:
-            number = getattr(rule, name, AS_BY_DEFAULT.get(name))
+            number = getattr(rule, name, AS_BY_DEFAULT.get(name, 0.0))
             setattr(self.rule, name, self._as_time(number))
         self.prepared = self.core.cf_events_prepare_f32(c.byref(self.rule))
         slots = slots if max(rule.min_duration) > 0 else 0
