@@ -48,9 +48,7 @@ def tracker(path: Path, rows: int = 3) -> None:
 
 
 def content(tracker: cf.Tracker) -> Any:
-    marks = bytearray(tracker._table.changed)
     saved = tracker._saved("tracker")
-    tracker._table.changed = marks
     return (
         repr((saved.streams.names, saved.meta, saved.pipe.settings, saved.events)),
         *(column.tobytes() for column in saved.streams.columns[:4]),

@@ -44,7 +44,7 @@ def test_durations_are_text_timedeltas_or_numbers() -> None:
         ({"bias": 2.0}, "bias", 2.0),
         ({"bias": {"walk": True}}, "bias", True),
         ({"evidence": "p"}, "evidence", "p"),
-        ({"min_probability": 1.0}, "min_probability", 1.0),
+        ({"min_probability": 1.5}, "min_probability", 1.5),
         ({"pad": 3.0}, "pad", 3.0),
         ({"pad": (1, 2, 3)}, "pad", (1, 2, 3)),
         ({"pad": (-1, 2)}, "pad", -1),

@@ -1,4 +1,4 @@
-"""The table of streams: the slot of each name, what is known of it, and the lock around it."""
+"""The table of streams: the slot of each name, and what is known of it."""
 
 from __future__ import annotations
 
@@ -15,8 +15,7 @@ import numpy as np
 from .. import _core
 from ..errors import ArgumentError, RowError
 from ..inputs import positive_duration
-from ..support.types import Array, Duration, Floats, Ints
-from .lock import new_lock
+from ..support.types import Array, Bools, Duration, Floats, Ints
 from .stages import Confirmed, Decided, Later, Stages
 
 LOG = logging.getLogger("classfilter")
@@ -124,10 +123,10 @@ class StreamTable:
         By stream. Where streams are dropped, the one whose last row came first is first.
     columns : Columns
         By slot. All are replaced at once where there is no more room.
-    lock : RLock
-        For what takes several steps; see `free`.
     changed : bytearray
         By slot: whether something else is known of its stream since `changes`.
+    unsaved : ndarray of bool
+        By slot: whether that was so when `changes` was called, and nothing says that it was saved.
     clock : float
         The clock of all streams; NaN before the first row.
     none_expire_until : float
@@ -160,10 +159,10 @@ class StreamTable:
         self.most = math.inf if max_streams is None else max_streams
         self.longest_gap = min(self.span, max_jump or math.inf, sys.float_info.max)
         self.start, self._stages = start, stages
-        self.lock = new_lock()
         # To find its first key, a plain dict walks over all those that moved to its end.
         self.slots: dict[Hashable, int] = OrderedDict() if self.drops else {}
         self.columns, self.changed = self._empty(0), bytearray()
+        self.unsaved: Bools = np.zeros(0, bool)
         self._free: list[int] = []
         self.clock = math.nan
         self.strays: dict[Hashable, float] = {}
@@ -473,16 +472,19 @@ class StreamTable:
         is_free = np.ones(len(self.columns.times), bool)
         is_free[slots] = False
         self._free = np.flatnonzero(is_free)[::-1].tolist()
-        self.changed = bytearray(len(is_free))
+        self.changed, self.unsaved = bytearray(len(is_free)), np.zeros(0, bool)
         self.slots.update(zip(names, slots.tolist(), strict=True))
         self.clock = clock
 
     def changes(self, whole: bool = False) -> Changes:
-        """Return what changed since the last call; with `whole`, all streams as if they were new.
+        """Return what changed since the last save; with `whole`, all streams as if they were new.
 
-        What is known of them is copied. Where that does not get where it should, `mark` it again.
+        What is known of them is copied. Once it is saved, nothing is `unsaved`.
         """
-        marks = np.frombuffer(self.changed, np.uint8)
+        marks = np.frombuffer(self.changed, bool).copy()
+        marks[: len(self.unsaved)] |= self.unsaved
+        self.unsaved = marks  # first: a signal's handler may raise in between
+        self.changed = bytearray(len(marks))
         changed = np.flatnonzero(marks)
         if whole:
             names, moved = list(self.slots), list(self.slots.values())
@@ -497,7 +499,6 @@ class StreamTable:
                 moved.append(slot)
             names.reverse()
             moved.reverse()
-        marks[:] = 0
         is_free = np.isnan(self.columns.times[changed])
         others = np.setdiff1d(changed[~is_free], moved, assume_unique=True)
         slots = np.append(np.array(moved, np.intp), others)
