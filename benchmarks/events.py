@@ -24,7 +24,7 @@ def event_rule(classes: int, single: bool = False, **options: Any) -> _core.Even
         "ignore": zeros,
         "log": False,
         "floor": 1e-3,
-        "min_probability": np.nan,
+        "min_probability": 0.0,
         "max_gap": np.inf,
         "max_delay": np.inf,
         "merge_gap": -1.0,

@@ -26,7 +26,7 @@ class Rule:
     ignore: Numbers
     log: bool = False
     floor: float = 1e-3
-    min_probability: float = math.nan
+    min_probability: float = 0.0
     max_gap: float = math.inf
     max_delay: float = math.inf
     merge_gap: float = -1.0
@@ -114,7 +114,7 @@ def gains(rule: Rule, stretch: Stretch) -> Numbers:
     else:
         evidence = p - rule.bias
         uncertain = rule.min_probability
-    if not math.isnan(rule.min_probability):
+    if rule.min_probability > 0:
         evidence = np.column_stack([evidence, np.full(len(p), uncertain)])
     out: Numbers = evidence * np.array(stretch.weights)[:, None]
     return out

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from classfilter import _core
 from slow_events import Numbers, Rule
 
 CORE = Path(__file__).parents[1] / "src/classfilter/csrc"
@@ -47,8 +48,7 @@ def _structures(time: Any, mean: Any) -> tuple[Any, Any]:
             ("bias", REALS),
             ("min_duration", c.POINTER(time)),
             ("ignore", BYTES),
-            *((name, time) for name in ("max_gap", "max_delay", "max_duration", "merge_gap")),
-            *((name, time) for name in ("pad_before", "pad_after", "shift")),
+            *((name, time) for name in _core.EVENT_TIMES),
         ]
 
     class Found(c.Structure):
@@ -84,8 +84,7 @@ class Stream:
         self.time: Any = c.c_int64 if ticks else c.c_double
         Settings, self.Found = _structures(self.time, c.c_float if ticks else c.c_double)
         self.rule = Settings(rule.classes, rule.log, rule.floor)
-        uncertain = rule.min_probability
-        self.rule.min_probability = 0.0 if math.isnan(uncertain) else uncertain
+        self.rule.min_probability = rule.min_probability
         for name in ("enter", "leave", "bias"):
             numbers = [float(np.float32(x)) for x in getattr(rule, name)]
             setattr(self.rule, name, (c.c_float * len(numbers))(*numbers))
