@@ -136,7 +136,7 @@ def test_dates(run: Run) -> None:
     assert "--start is not given, but the times are dates and txt holds seconds" in err
     assert "such as --start 2024-05-01T22:00:00+02:00, or write" in err
     err = rejected(run, "events", "day.csv", "-o", "new.csv", "--start", start, *arguments)
-    assert "csv holds times as they are" in err
+    assert "csv holds the times as they are" in err
 
 
 def test_columns_units_order_and_standard_input(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -125,7 +125,7 @@ def test_invalid_states_change_nothing(state: dict[str, Any], why: str) -> None:
         (
             {"f": cf.DirichletFilter(CLASSES, gamma=0.5)},
             "gamma 0.9771599684342459, but here it is 0.5; give the same, or move the file away to "
-            "start from the beginning",
+            "start over",
         ),
         ({"f": cf.StickyFilter(CLASSES)}, "filter 'dirichlet', but here it is 'sticky'"),
         ({"policy": OTHER}, "policy.horizon 20.0, but here it is 21.0"),

@@ -43,7 +43,9 @@ def test_it_says_where_it_resumes(tmp_path: Path) -> None:
     assert results == whole
     begins, late = messages.getvalue().splitlines()
     assert begins == f"{state}: 2 streams, 4 lines taken; give the lines after those"
-    assert late.startswith("line 1: time is 2.0, before 3.0, that of the last row of stream 'ann'")
+    assert late.startswith(
+        "line 1: time is 2.0, before 3.0, the time of the last row of stream 'ann'"
+    )
 
 
 @pytest.mark.parametrize("stop", range(8))

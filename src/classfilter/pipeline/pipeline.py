@@ -58,7 +58,9 @@ def require_filter(filter: Any) -> Any:  # noqa: A002
     if hasattr(filter, "observe_rows"):
         raise TypeError("filter is a Pipeline; give its filter: pipeline.filter")
     if not hasattr(filter, "update"):
-        raise TypeError(f"filter is {filter!r}; give a filter, or a pipeline as of load or tune")
+        raise TypeError(
+            f"filter is {filter!r}; give a filter, or a pipeline such as load and tune return"
+        )
     return filter
 
 

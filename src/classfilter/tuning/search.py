@@ -296,7 +296,7 @@ class Limits(NamedTuple):
         parts = []
         if self.changes is not None:
             changes = effect.changes_per_hour if effect else self.changes
-            parts.append(f"{most}{changes:.3g} changes an hour")
+            parts.append(f"{most}{changes:.3g} switches per hour")
         if self.delay is not None:
             delay = effect.delay if effect else self.delay
             parts.append(f"a delay of {most}{delay:.3g}{' s' * in_seconds}")
@@ -340,7 +340,7 @@ def within(
     has, text = limits.in_words(effect, seconds), f"It keeps to the limit, {limit}."
     if limits.excess(effect) > 1:
         text = f"The limit, {limit}, is exceeded: it has {has}."
-        allow = ["more changes"] * (limits.changes is not None)
+        allow = ["more switches"] * (limits.changes is not None)
         allow += ["a longer delay"] * (limits.delay is not None)
         warnings.warn(
             f"nothing that was tried has {limit}; the closest, chosen, has {has}. Allow "
