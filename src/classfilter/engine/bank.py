@@ -15,7 +15,6 @@ from ..filters import (
     FilterType,
     StreamRows,
     StreamRunner,
-    pack_state,
     unpack_state,
 )
 from ..inputs import for_filter, predictions, source_codes
@@ -60,7 +59,7 @@ class Bank(Generic[FilterType]):
             raise ValueError(f"streams is {streams}; it must not be negative")
         pipe = filter if isinstance(filter, Pipeline) else None
         fresh: Any = filter.filter if isinstance(filter, Pipeline) else filter.copy()
-        start = pack_state(fresh.state, getattr(fresh, "dtype", np.dtype(np.float64)))
+        start = StreamRunner(fresh).start
         self.__setstate__((fresh, start, np.tile(start, (streams, 1)), pipe))
 
     def __getstate__(self) -> tuple[FilterType, Array, Array, Pipeline | None]:

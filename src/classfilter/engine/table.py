@@ -1,4 +1,4 @@
-"""The table of streams: the slot of each name, what is known of it, and the lock around it."""
+"""The table of streams: the slot of each name, and what is known of it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from .. import _core
 from ..errors import ArgumentError, RowError
 from ..inputs import positive_duration
 from ..support.types import Array, Duration, Floats, Ints
-from .lock import new_lock
 from .stages import Confirmed, Decided, Later, Stages
 
 LOG = logging.getLogger("classfilter")
@@ -100,8 +99,6 @@ class StreamTable:
         By stream. Where streams are dropped, the one whose last row came first is first.
     columns : Columns
         By slot. All are replaced at once where there is no more room.
-    lock : RLock
-        For what takes several steps; see `free`.
     clock : float
         The clock of all streams; NaN before the first row.
     none_expire_until : float
@@ -134,7 +131,6 @@ class StreamTable:
         self.most = math.inf if max_streams is None else max_streams
         self.longest_gap = min(self.span, max_jump or math.inf, sys.float_info.max)
         self.start, self._stages = start, stages
-        self.lock = new_lock()
         # To find its first key, a plain dict walks over all those that moved to its end.
         self.slots: dict[Hashable, int] = OrderedDict() if self.drops else {}
         self.columns = self._empty(0)

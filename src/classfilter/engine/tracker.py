@@ -29,6 +29,7 @@ from ..inputs import (
     predictions,
     read_times,
     seconds,
+    warn_of,
 )
 from ..pipeline import DEFAULT_SOURCE, MAX_SOURCES, Channels, Pipeline, under_rule
 from ..policy import Policy
@@ -38,7 +39,7 @@ from . import store
 from .engine import Engine, update_stream_of
 from .health import Health, SourceCounts, classes_before, classes_of
 from .lag import checked_lag
-from .lock import free, in_a_call
+from .lock import free, in_a_call, new_lock
 from .stages import Later
 from .table import Columns, JumpError
 
@@ -89,8 +90,9 @@ class TimeUnit:
         if not self.warned:
             scale = TimeScale(self.name)
             scale.see(times)
-            self.warned = scale.finding() is not None
-            scale.warn()
+            finding = scale.finding()
+            self.warned = finding is not None
+            warn_of(finding)
 
 
 def take_rows(
@@ -234,7 +236,7 @@ class Tracker:
         self._as_it_is = self._unit.as_it_is
         self._reader: Filter = pipe.filter
         self._table = self._engine.table
-        self._slots, self._lock = self._table.slots, self._table.lock
+        self._slots, self._lock = self._table.slots, new_lock()
         self._is_locked = self._lock._is_owned  # by this thread
         self._watches_times, self._drops = self._table.watches_times, self._table.drops
         self._counts = SourceCounts(pipe)
@@ -375,7 +377,7 @@ class Tracker:
         """Return whether a row begins a stream, or begins it anew; raise if its time is wrong."""
         self._unit.look_at(time, at)
         if stream not in self._slots:
-            self._spelling.look([stream])
+            warn_of(self._spelling.finding(stream))
         try:
             return self._table.begins(stream, at)
         except JumpError:
@@ -410,7 +412,8 @@ class Tracker:
         def look(times: Array, begin: list[Any]) -> None:
             if rows.time_kind.is_number and not self._unit.warned:
                 self._unit.look(times)
-            self._spelling.look(begin)
+            for name in begin:
+                warn_of(self._spelling.finding(name))
 
         with free(self._lock):
             held = table.slots_of(rows.streams)
@@ -726,7 +729,8 @@ class Tracker:
     def _take(self, path: Path, read: store.Read) -> None:
         """Take all streams of a file."""
         names, columns, meta = read.saved.names, read.saved.columns, read.saved.meta
-        self._spelling.note(names)
+        for name in names:
+            self._spelling.finding(name)
         self._engine.runner.check_states(columns.states)
         stages, has_policy = self._engine.stages, self._pipe.policy is not None
         for i, rest in enumerate(read.rest):
