@@ -114,7 +114,9 @@ def test_excerpts_are_in_the_source() -> None:
 
 
 # These run on more data what tests/cli has tests of, one process for each command.
-LONG = ("README.md", "embedded.md", "events.md", "quickstart.md", "inputs.md", "report.md", "tuning.md")
+LONG = (
+    "README.md", "embedded.md", "events.md", "quickstart.md", "inputs.md", "report.md", "tuning.md",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize(
