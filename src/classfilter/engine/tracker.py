@@ -123,18 +123,7 @@ def take_rows(
         if count != len(names):
             raise ValueError(f"{label} has {count} rows, streams {len(names)}; give one per row")
     stream = factorize(names)
-    rows = Rows(
-        time=t,
-        stream=stream.codes,
-        streams=tuple(stream.categories),
-        source=source.codes,
-        sources=tuple(source.categories),
-        probs=outputs.probs,
-        one_hot=outputs.one_hot,
-        heads=heads,
-        time_kind=kind,
-    )
-    return rows, names
+    return Rows.of(stream, source, outputs, time=t, heads=heads, time_kind=kind), names
 
 
 class Tracker:
@@ -403,8 +392,9 @@ class Tracker:
         all rows. `probs` is (N, K), a dataframe whose columns are matched by name, a list of
         entries that `update` takes, or classes, (N,), with their `confidence`.
         """
-        given = streams, times, sources, probs
-        rows, names = take_rows(*given, self._heads, confidence, self._unit.name)
+        rows, names = take_rows(
+            streams, times, sources, probs, self._heads, confidence, self._unit.name
+        )
         if not names:
             return np.empty((0, len(self.classes)), self._reader.probs.dtype)
         table = self._table

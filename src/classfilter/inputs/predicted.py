@@ -18,6 +18,7 @@ from ..support.validation import Factorized, factorize
 from .columns import Layout
 from .frames import new_table
 from .heads import Heads
+from .outputs import Predictions
 from .times import TimeKind, require_1d
 
 LONGEST_STEP = 1e30
@@ -136,6 +137,17 @@ class Rows:
     """The table that they were read from, to which results are added."""
     layout: Layout | None = None
     """Where things are in that table."""
+
+    @classmethod
+    def of(
+        cls, stream: Factorized, source: Factorized, outputs: Predictions, **columns: Any
+    ) -> Rows:
+        """Return rows of columns as they are read; `columns` are the others."""
+        return cls(
+            stream=stream.codes, streams=tuple(stream.categories),
+            source=source.codes, sources=tuple(source.categories),
+            probs=outputs.probs, one_hot=outputs.one_hot, **columns,
+        )  # fmt: skip
 
     def __len__(self) -> int:
         return self.time.size

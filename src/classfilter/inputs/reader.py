@@ -232,21 +232,10 @@ def read_rows(df: Any, format: TableFormat | None = None) -> Rows:  # noqa: A002
     read = labels_of_columns if layout.labels else scores_of_columns
     outputs = read(columns, heads, format, layout)
     time, kind = column_times(columns["time"], format)
-    return Rows(
-        time=time,
-        stream=stream.codes,
-        streams=tuple(stream.categories),
-        source=source.codes,
-        sources=tuple(source.categories),
-        probs=outputs.probs,
-        one_hot=outputs.one_hot,
-        heads=heads,
-        time_kind=kind,
-        sort=format.sort,
-        unit=format.unit,
-        frame=table,
-        layout=layout,
-    )
+    return Rows.of(
+        stream, source, outputs, time=time, heads=heads, time_kind=kind, sort=format.sort,
+        unit=format.unit, frame=table, layout=layout,
+    )  # fmt: skip
 
 
 def with_truth(rows: Rows) -> Rows:

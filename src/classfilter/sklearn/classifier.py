@@ -75,22 +75,12 @@ def rows_of(
         if times is None:  # the rows of each stream are one time unit apart
             parts = np.split(order, first[1:])
             time[order] = np.concatenate([np.arange(len(part)) for part in parts])
-        checked, one_hot = predictions(probs, heads)
+        outputs = predictions(probs, heads)
     except RowError as error:
         names = {"time": "times", "probs": "predict_proba of estimator"}
         raise error.replaced(argument=names.get(error.argument, error.argument)) from None
-    return Rows(
-        time=time,
-        stream=streams.codes,
-        streams=tuple(streams.categories),
-        source=np.zeros(n, np.intp),
-        sources=(SOURCE,),
-        probs=checked,
-        one_hot=one_hot,
-        heads=heads,
-        time_kind=kind,
-        sort=True,
-    )
+    source = Factorized(np.zeros(n, np.intp), [SOURCE])
+    return Rows.of(streams, source, outputs, time=time, heads=heads, time_kind=kind, sort=True)
 
 
 def _one_per_row(name: str, column: ArrayLike, n: int) -> Array:
