@@ -189,8 +189,8 @@ def first_predictions(time: Floats, probs: Array, weight: Floats, first: Ints) -
     The groups begin at the rows `first`; `probs` are (T, H, K), `weight` (T,) or (T, H).
     """
     weights = weight[:, None] if weight.ndim == 1 else weight
-    known = ~np.isnan(probs[..., 0]) & (weights > 0)
-    times = np.where(known, time[:, None], np.inf)
+    is_prediction = ~np.isnan(probs[..., 0]) & (weights > 0)
+    times = np.where(is_prediction, time[:, None], np.inf)
     if len(first):
         times = np.minimum.reduceat(times, first, axis=0)
     return np.where(np.isinf(times), np.nan, times)
@@ -270,7 +270,7 @@ class Stages:
         return rows, decided
 
     def update(
-        self, state: Later, time: float, estimate: Array, seen: tuple[Any, Any], dt: float
+        self, state: Later, time: float, estimate: Array, observation: tuple[Any, Any], dt: float
     ) -> tuple[Later, Decided]:
         """Take one row: what is known then, and what is decided. It equals `run` of one row.
 
@@ -279,7 +279,7 @@ class Stages:
         """
         assert self.rule is not None
         held, rule = state
-        probs, weight = seen
+        probs, weight = observation
         if isinstance(rule, Waiting):
             return self._update_waiting(state, time, estimate, self.of_heads(probs), weight, dt)
         if self.lag is None or held is None:

@@ -110,14 +110,14 @@ def filter_file(
     ['rest', 'rest']
     """
     import_optional("polars")
-    known = format_for(filter)
+    form = format_for(filter)
     suffix = file_suffix(Path(out))
     check_not_input(out, path)
-    file = TableFile(TableInput.of(path), known)
+    file = TableFile(TableInput.of(path), form)
     pipe = Pipeline.of(filter, beta=beta, channel=channel, smoothing=lag != 0)
-    how: Any = {"lag": check_lag(lag), "threads": threads, "progress": progress}
+    options: Any = {"lag": check_lag(lag), "threads": threads, "progress": progress}
     with naming_file(path), atomic_write(out) as written:
-        return filter_to(file, written, suffix, pipe, **how)
+        return filter_to(file, written, suffix, pipe, **options)
 
 
 def filter_to(
@@ -473,10 +473,10 @@ def warn_of_channels(pipe: Pipeline, sources: Collection[str]) -> None:
     if not corrected or not sources or isinstance(pipe.beta, dict):
         return
     if not set(corrected) & set(sources):
-        there = sorted(sources)[:5]
-        problem = f"names {{}}, but the rows have the sources {there}"
-        which = Fix("columns", {"source": ...})
-        fix = (f"give a channel for {there[0]!r}, or name the column of the sources: ", which)
+        named = sorted(sources)[:5]
+        problem = f"names {{}}, but the rows have the sources {named}"
+        fix_columns = Fix("columns", {"source": ...})
+        fix = (f"give a channel for {named[0]!r}, or name the column of the sources: ", fix_columns)
         warn_of(
             ArgumentError(
                 "channel", corrected, problem=problem, must="nothing is corrected", fix=fix
