@@ -15,7 +15,6 @@ from ..filters import (
     FilterType,
     StreamRows,
     StreamRunner,
-    pack_state,
     unpack_state,
 )
 from ..inputs import for_filter, predictions, source_codes
@@ -24,7 +23,7 @@ from ..support.arrays import as_plain, stable_argsort
 from ..support.types import Array, Confidence
 from . import store
 from .lock import free, new_lock
-from .table import Columns
+from .table import Changes, Columns
 
 _REMEDY = "give a file that save wrote"
 
@@ -60,7 +59,7 @@ class Bank(Generic[FilterType]):
             raise ValueError(f"streams is {streams}; it must not be negative")
         pipe = filter if isinstance(filter, Pipeline) else None
         fresh: Any = filter.filter if isinstance(filter, Pipeline) else filter.copy()
-        start = pack_state(fresh.state, getattr(fresh, "dtype", np.dtype(np.float64)))
+        start = StreamRunner(fresh).start
         self.__setstate__((fresh, start, np.tile(start, (streams, 1)), pipe))
 
     def __getstate__(self) -> tuple[FilterType, Array, Array, Pipeline | None]:
@@ -76,6 +75,7 @@ class Bank(Generic[FilterType]):
         self._runner = StreamRunner(self._filter)
         self._lock = new_lock()
         self._written: store.Written | None = None
+        self._in_file = self._states[:0]
 
     def __len__(self) -> int:
         return len(self._states)
@@ -316,23 +316,33 @@ class Bank(Generic[FilterType]):
         loaded, writes the states that changed since.
         """
         with store.StoreFile(path, "bank", _REMEDY) as file:
+            since = file.since(self._written)
             with free(self._lock):
                 states = self._states.copy()
-            count = len(states)
-            times, objects = np.full((3, count), np.nan), np.full((3, count), None, object)
-            saved = store.Saved(
-                "bank", self._settings, range(count), np.arange(count),
-                Columns(states, *times, *objects), {}, [], 1,
-            )  # fmt: skip
-            self._written = file.write(saved, lambda i: b"", self._written)
+            before = states[:0] if since is None else self._in_file
+            count = min(len(before), len(states))
+            bits = f"u{states.itemsize}"
+            differs = before[:count].view(bits) != states[:count].view(bits)
+            changed = np.flatnonzero(differs.any(axis=1))
+            new, gone = np.arange(count, len(states)), np.arange(count, len(before))
+            slots = np.append(new, changed)
+            times, objects = np.full((3, len(slots)), np.nan), np.full((3, len(slots)), None)
+            columns = Columns(states[slots], *times, *objects)
+            streams = Changes(new.tolist(), slots, columns, gone, len(states))
+            saved = store.Saved("bank", self._settings, streams, {}, [], 1)
+            self._written = file.write(saved, lambda i: b"", since)
+            self._in_file = states
 
     def load(self, path: str | os.PathLike[str]) -> None:
         """Replace all streams by those of a file that `save` wrote, of a bank of equal settings."""
         with store.StoreFile(path, "bank", _REMEDY, write=False) as file:
             read = file.read(self._settings)
             with file.damage():
-                self._replace_states(read.states())
-        self._written = store.Written(file.path, read.token, read.saved, read.numbers)
+                self._in_file = read.states()
+                self._replace_states(self._in_file.copy())
+        slots = read.saved.streams.slots
+        is_ordered = np.array_equal(slots, np.arange(len(slots)))
+        self._written = read.written if is_ordered else None
 
     def _replace_states(self, states: Array) -> None:
         if states.dtype != self._start.dtype:

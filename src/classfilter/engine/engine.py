@@ -13,13 +13,12 @@ from .. import _core
 from ..errors import RowError
 from ..filters import (
     StreamRows,
-    StreamRunner,
     check_smoother,
     heads_of_filter,
     pack_state,
     unpack_state,
 )
-from ..inputs import EXCLUSIVE, SORT, Heads, Rows, head_prediction, order_of
+from ..inputs import EXCLUSIVE, SORT, Heads, Rows, head_prediction, with_columns_of_streams
 from ..pipeline import Pipeline, corrected_row
 from ..policy import Policy
 from ..support.types import Array, Bools, Floats, Ints
@@ -86,6 +85,10 @@ class Groups(NamedTuple):
         The number of its stream; it never decreases.
     goes_on : ndarray of bool (G,)
         Whether the stream had rows before this call, and goes on.
+    counts : ndarray of int (G,)
+        How many rows the group has.
+    last : ndarray of bool (G,)
+        Whether it is the last one of its stream.
     """
 
     order: Ints
@@ -94,17 +97,8 @@ class Groups(NamedTuple):
     first: Ints
     stream: Ints
     goes_on: Bools
-
-    @property
-    def counts(self) -> Ints:
-        """How many rows each group has."""
-        return np.diff(np.append(self.first, len(self.order)))
-
-    @property
-    def last(self) -> Bools:
-        """Whether each group is the last one of its stream."""
-        last: Bools = np.diff(self.stream, append=-1) != 0
-        return last
+    counts: Ints
+    last: Bools
 
 
 class Taken(NamedTuple):
@@ -180,10 +174,8 @@ class Engine:
         if settings is not None:
             heads, dtype = settings.heads, settings._dtype
         if pipe is not None:
-            self.runner, start = (
-                StreamRunner(pipe._fresh),
-                pack_state(pipe._fresh.state, pipe._dtype),
-            )
+            self.runner = pipe.runner
+            start = self.runner.start
         held = None if smoother is None else LagStage(check_smoother(smoother.filter), lag)
         rules = None
         if rule is not None:
@@ -224,7 +216,7 @@ class Engine:
             groups = self._grouped(rows, slots)
         except RowError as error:
             late = error.argument == "time" and live
-            raise of_stream(error, rows) if late else error from None
+            raise (of_stream if late else with_columns_of_streams)(error, rows) from None
         ends = np.zeros(len(names), bool)
         if over:
             ends[:] = [name in over for name in names]
@@ -267,7 +259,7 @@ class Engine:
         if look is not None and moving:
             look(rows.time[groups.order[groups.first[begins]]], moving)
         stays = groups.last & ~ends[groups.stream]
-        last_row = groups.order[np.append(groups.first[1:], len(groups.order))[stays] - 1]
+        last_row = groups.order[(groups.first + groups.counts)[stays] - 1]
         stream = groups.stream[stays]
         new = [names[i] for i in stream[slots[stream] < 0].tolist()]
         kept = {name: column[stays] for name, column in columns.items()}
@@ -279,8 +271,9 @@ class Engine:
         table, known = self.table, slots >= 0
         last = np.full(len(slots), np.nan)
         last[known] = table.columns.times[slots[known]]
-        order, gaps, first = order_of(rows, last)
-        self._check_jumps(rows, order, gaps, first)
+        order, gaps, first = rows.grouped(last)
+        if table.max_jump is not None:
+            self._check_jumps(rows, order, gaps, first, table.max_jump)
         anew = np.flatnonzero(gaps > table.span)
         if not anew.size:
             stream = rows.stream[order[first]]
@@ -292,14 +285,17 @@ class Engine:
             goes_on = known[stream] & ~np.isin(first, anew)
         dt, begins = np.empty(len(order)), np.zeros(len(order), bool)
         dt[order], begins[order[first[~goes_on]]] = gaps, True
-        return Groups(order, dt, begins, first, stream, goes_on)
+        return Groups(
+            order=order, dt=dt, begins=begins, first=first, stream=stream, goes_on=goes_on,
+            counts=np.diff(first, append=len(order)), last=np.diff(stream, append=-1) != 0,
+        )  # fmt: skip
 
-    def _check_jumps(self, rows: Rows, order: Ints, gaps: Floats, first: Ints) -> None:
+    def _check_jumps(
+        self, rows: Rows, order: Ints, gaps: Floats, first: Ints, max_jump: float
+    ) -> None:
         """Raise for the first row that is too far ahead, unless the table waits for such a time."""
         table = self.table
-        if table.max_jump is None:
-            return
-        far = np.flatnonzero(gaps > table.max_jump).tolist()
+        far = np.flatnonzero(gaps > max_jump).tolist()
         for i in sorted(far, key=lambda i: int(order[i])):
             row = int(order[i])
             name, time, begins = rows.streams[rows.stream[row]], rows.time, i in first

@@ -6,7 +6,6 @@ import json
 import math
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from os import PathLike
-from pathlib import Path
 from threading import RLock
 from typing import Any, Self
 
@@ -29,6 +28,7 @@ from ..inputs import (
     predictions,
     read_times,
     seconds,
+    warn_of,
 )
 from ..pipeline import DEFAULT_SOURCE, MAX_SOURCES, Channels, Pipeline, under_rule
 from ..policy import Policy
@@ -38,7 +38,7 @@ from . import store
 from .engine import Engine, update_stream_of
 from .health import Health, SourceCounts, classes_before, classes_of
 from .lag import checked_lag
-from .lock import free, in_a_call
+from .lock import free, in_a_call, new_lock
 from .stages import Later
 from .table import Columns, JumpError
 
@@ -89,8 +89,9 @@ class TimeUnit:
         if not self.warned:
             scale = TimeScale(self.name)
             scale.see(times)
-            self.warned = scale.finding() is not None
-            scale.warn()
+            finding = scale.finding()
+            self.warned = finding is not None
+            warn_of(finding)
 
 
 def take_rows(
@@ -234,7 +235,7 @@ class Tracker:
         self._as_it_is = self._unit.as_it_is
         self._reader: Filter = pipe.filter
         self._table = self._engine.table
-        self._slots, self._lock = self._table.slots, self._table.lock
+        self._slots, self._lock = self._table.slots, new_lock()
         self._is_locked = self._lock._is_owned  # by this thread
         self._watches_times, self._drops = self._table.watches_times, self._table.drops
         self._counts = SourceCounts(pipe)
@@ -302,6 +303,7 @@ class Tracker:
             ):
                 return self._take_one(stream, time, at, source, probs, given, confidence)
             columns = table.columns
+            table.changed[slot] = 1
             if self._rule is None:
                 estimate = self._update_stream(
                     columns[0], columns[1], slot, probs, beta, at, logarithms,
@@ -375,7 +377,7 @@ class Tracker:
         """Return whether a row begins a stream, or begins it anew; raise if its time is wrong."""
         self._unit.look_at(time, at)
         if stream not in self._slots:
-            self._spelling.look([stream])
+            warn_of(self._spelling.finding(stream))
         try:
             return self._table.begins(stream, at)
         except JumpError:
@@ -410,7 +412,8 @@ class Tracker:
         def look(times: Array, begin: list[Any]) -> None:
             if rows.time_kind.is_number and not self._unit.warned:
                 self._unit.look(times)
-            self._spelling.look(begin)
+            for name in begin:
+                warn_of(self._spelling.finding(name))
 
         with free(self._lock):
             held = table.slots_of(rows.streams)
@@ -671,13 +674,26 @@ class Tracker:
         or tuples of them.
         """
         with free(self._saving), store.StoreFile(path, "tracker", _REMEDY) as file:
-            saved = self._saved("tracker")
-            self._written = file.write(saved, self._rest_of(saved.columns), self._written)
+            since = file.since(self._written)
+            saved = self._saved("tracker", since is None)
+            self._write(file, saved, since)
 
-    def _saved(self, kind: str) -> store.Saved:
+    def _write(
+        self,
+        file: store.StoreFile,
+        saved: store.Saved,
+        since: store.Written | None,
+        before: Callable[[], None] = lambda: None,
+    ) -> None:
+        """Call `before`, and write what `_saved` has returned."""
+        before()
+        self._written = file.write(saved, self._rest_of(saved.streams.columns), since)
+        self._table.unsaved = self._table.unsaved[:0]
+
+    def _saved(self, kind: str, whole: bool = True) -> store.Saved:
+        """Return what is to be saved: all streams, or those that changed since the last save."""
         table = self._table
         with free(self._lock):
-            names, slots, columns = table.held()
             meta: dict[str, Any] = {
                 "expire_after": table.expire_after,
                 "max_streams": table.max_streams,
@@ -690,7 +706,7 @@ class Tracker:
                 "started": [(store.name_as_json(name), *start) for name, *start in table.started],
             }
             events, first = list(table.confirmed), self._first_event
-        return store.Saved(kind, self._pipe, names, slots, columns, meta, events, first)
+            return store.Saved(kind, self._pipe, table.changes(whole), meta, events, first)
 
     def _rest_of(self, columns: Columns) -> Callable[[int], bytes]:
         """Return what gives the part of a stream's state that comes after the filter's."""
@@ -720,13 +736,14 @@ class Tracker:
                 if lag is not None and saved.pipe.smoothing.rule is None:
                     raise ValueError("it has a lag, but no rule for events")
                 tracker._use(saved.pipe, saved.meta["unit"], lag, **limits)
-                tracker._take(file.path, read)
+                tracker._take(read)
         return tracker
 
-    def _take(self, path: Path, read: store.Read) -> None:
+    def _take(self, read: store.Read) -> None:
         """Take all streams of a file."""
-        names, columns, meta = read.saved.names, read.saved.columns, read.saved.meta
-        self._spelling.note(names)
+        (names, slots, columns, *_), meta = read.saved.streams, read.saved.meta
+        for name in names:
+            self._spelling.finding(name)
         self._engine.runner.check_states(columns.states)
         stages, has_policy = self._engine.stages, self._pipe.policy is not None
         for i, rest in enumerate(read.rest):
@@ -748,6 +765,6 @@ class Tracker:
         clock = math.nan if meta["clock"] is None else store.finite(meta["clock"])
         self._table.confirmed += read.saved.events
         self._first_event = read.saved.first_event
-        self._table.take(names, columns, clock)
+        self._table.take(names, slots, columns, clock)
         self._table.strays = {name: store.finite(at) for name, at in strays.items()}
-        self._written = store.Written(path, read.token, self._saved(read.saved.kind), read.numbers)
+        self._written = read.written

@@ -263,11 +263,8 @@ class EmaFilter(_Baseline):
         if not 0 <= self._gamma <= 1:
             raise ArgumentError("gamma", gamma, must="it must lie in [0, 1]")
         super().__init__(classes, gamma=self._gamma)
+        self._half_life = half_life_of(self._gamma)
         self._start = self._state = EmaState(0.0, self._uniform)
-
-    @property
-    def _half_life(self) -> float | None:
-        return half_life_of(self._gamma)
 
     def _run(self, rows: Array, beta: Array, dt: Array) -> Array:
         rows, weights, observed = self._rows(rows, beta)

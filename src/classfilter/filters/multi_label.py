@@ -69,6 +69,8 @@ class MultiLabelFilter(BaseFilter, of_heads=True):
         self._dtype: np.dtype[Any] = dtypes.pop()
         self._options = {"filter": dict(zip(self._layout, fresh, strict=True))}
         self._filters = [f.copy() for f in fresh]
+        half_lives = [f._half_life for f in fresh if getattr(f, "_half_life", None)]
+        self._half_life = min(half_lives, default=None)
         if all(isinstance(f, CompiledFilter) for f in fresh):
             of_labels = tuple(h in self._heads.labels for h in range(len(fresh)))
             read = partial(_read_row, self._heads, self._classes)
@@ -105,11 +107,6 @@ class MultiLabelFilter(BaseFilter, of_heads=True):
             elif p[1] > 0.5:
                 labels.append(own[0])
         return tuple(labels)
-
-    @property
-    def _half_life(self) -> float | None:
-        known = [f._half_life for f in self._filters if getattr(f, "_half_life", None)]
-        return min(known, default=None)
 
     @property
     def state(self) -> tuple[Array, ...]:

@@ -54,12 +54,18 @@ class StreamRunner:
     Parameters
     ----------
     filter : Filter
-        Its settings are used, not its state.
+        Its settings are used, and its state as that of a new stream.
+
+    Attributes
+    ----------
+    start : ndarray (S,)
+        The state of a new stream.
     """
 
     def __init__(self, filter: Any) -> None:  # noqa: A002
         self._filter = filter
         self._compiled = hasattr(filter, "_run_streams")
+        self.start = pack_state(filter.state, filter.probs.dtype)
 
     def run(self, states: Array, rows: StreamRows, out: Array, threads: int | None) -> Array:
         """Filter all rows; the results (T, K) go to `out`. Return the states that follow, (N, S).
@@ -124,8 +130,7 @@ class StreamRunner:
 
     def check_states(self, states: Array) -> None:
         """Raise unless each row of numbers is a state of the filter."""
-        fresh = self._filter.copy()
-        like = pack_state(fresh.state, fresh.probs.dtype)
+        fresh, like = self._filter.copy(), self.start
         if states.dtype != like.dtype:
             raise ValueError(f"it holds {states.dtype}, the filter {like.dtype}")
         if states.shape[1:] != like.shape:

@@ -127,11 +127,11 @@ class StickyRows:
     def __init__(self, filter: Any) -> None:  # noqa: A002
         self.filter, self.double = filter, in_double(untempered(filter))
         self.runner = StreamRunner(untempered(filter))
+        self.start = self.runner.start
         self.dtype, self.temperature = filter.dtype, filter.temperature
         self.classes = K = len(filter.classes)
         self.places: Any = slice(K), slice(K, 2 * K)
         self.floor, self.prior = self.double.floor, self.double.prior
-        self.start = pack_state(filter.state, filter.dtype)
 
     def columns(
         self, probs: Array, weight: Floats, dt: Floats, states: Floats, counts: Ints
@@ -177,8 +177,8 @@ class DirichletRows:
         self.classes = K = len(filter.classes)
         self.places: Any = 0, 1, slice(2, 2 + K)
         self.floor, self.prior, self.gamma = 1.0, np.ones(K), filter.gamma
-        self.start = pack_state(filter.state, filter.dtype)
         self.runner = StreamRunner(untempered(filter))
+        self.start = self.runner.start
 
     def search(
         self, state: Floats, dt: Floats, eta: Floats, nu: Floats, probs: Floats, weight: Floats

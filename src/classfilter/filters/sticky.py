@@ -142,7 +142,10 @@ class StickyFilter(CompiledFilter, _core.Sticky):
         self._stay = stays if rates is None else None
         self._options, self._rates = options, rates
         self._modes: Modes | None = None
+        self._half_life = half_life_of(stays)
         if rates is not None:
+            slowest = np.sort(np.linalg.eigvals(rates).real)[-2]  # the last one is 0
+            self._half_life = half_life_of(float(np.exp(slowest)))
             self._require_close(matrix, options["interval"])
             if dtype == np.float64:
                 self._use_modes(rates)
@@ -201,14 +204,6 @@ class StickyFilter(CompiledFilter, _core.Sticky):
     def stay(self) -> float | None:
         """Probability that a time unit does not touch the class; None with transitions."""
         return self._stay
-
-    @property
-    def _half_life(self) -> float | None:
-        if self._stay is not None:
-            return half_life_of(self._stay)
-        assert self._rates is not None
-        slowest = np.sort(np.linalg.eigvals(self._rates).real)[-2]  # the last one is 0
-        return half_life_of(float(np.exp(slowest)))
 
     @property
     def _dwell(self) -> Array:

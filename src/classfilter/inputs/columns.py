@@ -104,11 +104,6 @@ class TableFormat:
 
     def layout(self, names: list[str]) -> Layout:
         """Return where things are in a table with columns of these names."""
-        found = self._layout(names)
-        check_named(found.columns, "stream", "source", *(["confidence"] if found.labels else []))
-        return found
-
-    def _layout(self, names: list[str]) -> Layout:
         if not all(isinstance(name, str) for name in names):
             fix = "name them, such as df.rename(columns=str)"
             raise ArgumentError(
@@ -124,23 +119,21 @@ class TableFormat:
         unprefixed = {name: here for here, name in self.unprefixed(columns).items()}
         columns = {unprefixed.get(here, here): name for here, name in columns.items()}
         probs = [name[2:] for name in columns if name.startswith("p_")]
-        known = self.classes
+        known = self.heads.shown
         if not set(known) & set(probs) and known == _numbered(len(known)):
             known = ()  # a number of classes: by position
         wanted = set(known)
         matched = bool(known) and wanted <= set(probs)
         labels = "prediction" in columns and not matched and (bool(known) or len(probs) < 2)
         labels = (labels or "prediction" in self.columns) and self.heads.is_exclusive
+        check_named(columns, "stream", "source", *(["confidence"] if labels else []))
         if labels:
             self.check_scores_beside_labels([name for name in probs if name in wanted])
             return Layout(columns, self.heads, labels=True)
         if len(probs) < self.heads.fewest:
             raise self._without_predictions(names)
-        if matched:
-            in_order = self.heads.like(name for name in probs if name in wanted)
-            return Layout(columns, in_order, labels=False)
-        found = self.heads.like(text_names(probs, self.heads.fewest))
-        return Layout(columns, found, labels=False, guessed=True)
+        probs = [name for name in probs if name in wanted] if matched else probs
+        return Layout(columns, self.heads.like(probs), labels=False, guessed=not matched)
 
     def check_scores_beside_labels(self, scored: list[str]) -> None:
         """Refuse columns ``p_<class>`` of some classes, which would not be read."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Iterable
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -53,32 +53,51 @@ def _if_streams(columns: list[str]) -> Advice:
     return "if the rows are of several streams, name the column: ", name
 
 
-def order_of(rows: Rows, last: Floats | None = None) -> tuple[Ints, Floats, Ints]:
-    """Return the order of rows, as `Rows.grouped`; an error names columns that may have streams."""
+def with_columns_of_streams(error: RowError, rows: Rows) -> RowError:
+    """Return the error of a time that goes back, with columns that may have the streams."""
+    if error.fix != SORT or rows.layout is None or "stream" in rows.layout.columns:
+        return error
+    hints = (_OR_SORT, *error.hints)
+    found = _candidates(rows)
+    if found:
+        must = f"the table has no column stream, but {_listed(found)}"
+        return error.replaced(must=must, fix=_if_streams(found), hints=hints)
+    back = int((np.diff(rows.time) < 0).sum())
+    if back < BACK_OFTEN:
+        return error
+    must = f"the table has no column stream, and times go back {back} times"
+    return error.replaced(must=must, fix=_WHICH_STREAMS, hints=hints)
+
+
+def warn_of_odd_rows(
+    rows: Rows,
+    unit: str | None = None,
+    filter: Any = None,  # noqa: A002
+) -> None:
+    """Warn of rows that are likely not what was meant, by themselves or for a filter.
+
+    `unit` is that of the numbers of time, as it was given.
+    """
     try:
-        return rows.grouped(last)
+        order, steps, first = rows.grouped()
     except RowError as error:
-        no_streams = rows.layout is not None and "stream" not in rows.layout.columns
-        if error.fix != SORT or not no_streams:
-            raise
-        hints = (_OR_SORT, *error.hints)
-        found = _candidates(rows)
-        if found:
-            must = f"the table has no column stream, but {_listed(found)}"
-            raise error.replaced(must=must, fix=_if_streams(found), hints=hints) from None
-        back = int((np.diff(rows.time) < 0).sum())
-        if back < BACK_OFTEN:
-            raise
-        must = f"the table has no column stream, and times go back {back} times"
-        raise error.replaced(must=must, fix=_WHICH_STREAMS, hints=hints) from None
-
-
-def warn_of_odd_rows(rows: Rows) -> None:
-    """Warn of rows that are likely not what was meant; their times must be in order."""
-    order, steps, _ = order_of(rows)
-    warn_of(interleaved(rows, order) or _repeated(rows, order, steps))
+        raise with_columns_of_streams(error, rows) from None
+    if rows.layout is not None and np.count_nonzero(steps == 0) > len(first):
+        warn_of(interleaved(rows, order) or _repeated(rows, order, steps))
     warn_of(alike(rows.streams, "streams"))
     warn_of(alike(rows.classes, "classes"))
+    warn_of_times(rows, unit, filter)
+
+
+def warn_of_times(
+    rows: Rows,
+    unit: str | None,
+    filter: Any = None,  # noqa: A002
+) -> None:
+    """Warn of times that look like those of another unit, or that do not fit a filter."""
+    scale = TimeScale(unit, filter)
+    scale.see(rows.time, rows.stream, rows.time_kind.is_number)
+    warn_of(scale.finding())
 
 
 def warn_of(notice: ArgumentError | None) -> None:
@@ -112,9 +131,22 @@ def interleaved(rows: Rows, order: Ints | None = None) -> ArgumentError | None:
     )
 
 
+def silent(streams: Collection[Any], predicted: Collection[Any]) -> ArgumentError | None:
+    """Return what to say of streams that have no prediction at all."""
+    if len(predicted) == len(streams):
+        return None
+    names = [name for name in streams if name not in predicted]
+    others = f" and {len(names) - 1} others" if names[1:] else ""
+    problem = "has no prediction" if len(streams) == 1 else f"has no prediction of {{}}{others}"
+    must = "the results are the estimate that the filter starts with"
+    return ArgumentError(
+        "the table", names[0], problem=problem, must=must, fix="leave these rows out"
+    )
+
+
 def _repeated(rows: Rows, order: Ints, steps: Floats) -> ArgumentError | None:
     """Return what to say of rows that stand twice: the stream, time, source and numbers."""
-    ties = np.flatnonzero(np.append(steps[1:] == 0, False) | (steps == 0)) if len(rows) else order
+    ties = np.flatnonzero(np.append(steps[1:] == 0, False) | (steps == 0))
     own = order[ties]
     probs = rows.probs[own]
     counts = ~(np.isnan(probs).all(axis=1) | rows.one_hot[own])  # a class may well come twice
@@ -131,7 +163,7 @@ def _repeated(rows: Rows, order: Ints, steps: Floats) -> ArgumentError | None:
     )
 
 
-def alike(names: Iterable[Any], what: str) -> ArgumentError | None:
+def alike(names: Collection[Any], what: str) -> ArgumentError | None:
     """Return what to say of names that differ only in how they are spelt.
 
     Examples
@@ -139,6 +171,8 @@ def alike(names: Iterable[Any], what: str) -> ArgumentError | None:
     >>> alike(["Ann", "bob", "ann "], "streams").must
     'they are counted apart'
     """
+    if len({str(name).strip().casefold() for name in names}) == len(names):
+        return None
     spelling = Spelling(what)
     return next(filter(None, map(spelling.finding, names)), None)
 
@@ -150,19 +184,15 @@ class Spelling:
         self._what = what
         self._first: dict[str, Any] = {}
 
-    def note(self, names: Iterable[Any]) -> None:
-        """Note names, as far as they are kept, and say nothing."""
-        for name in names:
-            if len(self._first) < MOST_NAMES:
-                self._first.setdefault(_plain(name), name)
-
     def finding(self, name: Any) -> ArgumentError | None:
         """Return what to say of a name, once; None if there is nothing."""
-        other = self._first.get(_plain(name), name)
+        plain = str(name).strip().casefold()
+        if len(self._first) < MOST_NAMES:
+            self._first.setdefault(plain, name)
+        other = self._first.get(plain, name)
         if other is None or name != name or other == name:
-            self.note([name])
             return None
-        self._first[_plain(name)] = None
+        self._first[plain] = None
         return ArgumentError(
             self._what,
             name,
@@ -172,25 +202,15 @@ class Spelling:
             fix="write them alike if they are one",
         )
 
-    def look(self, names: Iterable[Any]) -> None:
-        """Look at the names of streams that begin, and warn."""
-        for name in names:
-            warn_of(self.finding(name))
-
-
-def _plain(name: Any) -> str:
-    return str(name).strip().casefold()
-
 
 def _candidates(rows: Rows, apart: bool = False) -> list[str]:
     """Return the columns of few values, each of which has rows in order of time.
 
     With `apart`, no value may have two rows of a source at one time.
     """
-    if rows.layout is None or "stream" in rows.layout.columns:
-        return []
     import narwhals as nw
 
+    assert rows.layout is not None
     found = []
     for here, column in rows.layout.columns.items():
         known = here in COLUMNS or here in ("class", "labels") or here[:2] in ("p_", "f_", "y_")
@@ -254,8 +274,7 @@ class TimeScale:
     """
 
     def __init__(self, unit: str | None = None, filter: Any = None) -> None:  # noqa: A002
-        self._as_they_are = unit == "s"
-        self._factor = per_second(unit)
+        self._unit = unit
         self._half_life: float | None = getattr(filter, "_half_life", None)
         self._averages = getattr(filter, "_averages", False)
         self._rows = self._large = 0
@@ -269,11 +288,11 @@ class TimeScale:
             return
         low, high = float(time.min()), float(time.max())
         self._low, self._high = min(low, self._low), max(high, self._high)
-        if numbers and not self._as_they_are and max(-low, high) > LARGEST_SECONDS:
+        if numbers and self._unit != "s" and max(-low, high) > LARGEST_SECONDS:
             large = np.abs(time) > LARGEST_SECONDS
             row = int(large.argmax())
             if self._first_large is None:
-                self._first_large = self._rows + row, float(time[row]) * self._factor
+                self._first_large = self._rows + row, float(time[row]) * per_second(self._unit)
             self._large += int(large.sum())
         self._rows += len(time)
         self._numbers = numbers
@@ -283,21 +302,10 @@ class TimeScale:
 
     def finding(self) -> ArgumentError | None:
         """Return what seems to be wrong, and what to do; None if nothing does."""
-        return self._magnitude() or self._steps()
+        large = None if self._first_large is None else self._magnitude(*self._first_large)
+        return large or self._misfit()
 
-    def warn(self) -> None:
-        """Warn of what seems to be wrong, at the line that called the package."""
-        warn_of(self.finding())
-
-    def warn_of(self, rows: Rows) -> None:
-        """Look at the times of rows, and warn."""
-        self.see(rows.time, rows.stream, rows.time_kind.is_number)
-        self.warn()
-
-    def _magnitude(self) -> ArgumentError | None:
-        if self._first_large is None:
-            return None
-        row, value = self._first_large
+    def _magnitude(self, row: int, value: float) -> ArgumentError | None:
         power = int((np.log10(abs(value)) - 11) // 3)
         if power >= len(LARGER_UNITS):
             return None
@@ -318,7 +326,7 @@ class TimeScale:
         many = f"{ratio:.3g} half-lives" if ratio > 0.1 else f"1/{1 / ratio:,.0f} of the half-life"
         return f"median step is {self._step:.6g}, {many} ({self._half_life:.6g})"
 
-    def _steps(self) -> ArgumentError | None:
+    def _misfit(self) -> ArgumentError | None:
         if self._step is None or self._half_life is None:
             return None
         if self._step > ALONE * self._half_life:

@@ -262,6 +262,8 @@ def as_probabilities(numbers: Floats, kind: str, heads: Heads) -> Floats:
 
     Those of labels are checked; for other heads, see `check_heads`.
     """
+    if heads.is_exclusive and kind == SCORES[0]:
+        return numbers
     parts, kind = [], kind.removeprefix(f"{INDEPENDENT}-")
     for columns, labels in heads.groups:
         part = numbers[:, columns]
@@ -291,7 +293,7 @@ def check_probabilities(probs: Floats, classes: tuple[str, ...]) -> None:
 
 def check_heads(probs: Floats, heads: Heads) -> None:
     """Let the C core check the probabilities (T, C) of heads that are no labels."""
-    for columns, labels in heads.groups:
+    for columns, labels in [(slice(None), False)] if heads.is_exclusive else heads.groups:
         if not labels:
             check_probabilities(probs[:, columns], heads.names_of(columns))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import compress
 from typing import Any, NoReturn
 
 import numpy as np
@@ -275,6 +276,12 @@ class Rows:
         """Return which rows (T,) are observations, of a source if given: not all is missing."""
         seen: Bools = np.asarray(~np.isnan(self.probs).all(axis=1))
         return seen if source is None else seen & self.of_source(source)
+
+    @property
+    def predicted_streams(self) -> set[Any]:
+        """The streams that have a prediction."""
+        seen = np.bincount(self.stream[self.observed()], minlength=len(self.streams))
+        return set(compress(self.streams, seen.tolist()))
 
     @property
     def factorized_sources(self) -> Factorized:

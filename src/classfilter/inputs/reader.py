@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import ArgumentError, Fix, RowError
+from ..errors import ArgumentError, RowError
 from ..support.types import Array, Bools, Classes, Confidence, Floats, Ints
 from ..support.validation import Factorized, factorize
 from .classes import class_indices, in_order
@@ -26,12 +25,11 @@ from .frames import (
     index_columns,
     labels_of_columns,
     named_streams,
-    result_columns,
     scores_of_columns,
     with_columns_of_lists,
 )
 from .heads import Heads, heads_of
-from .notices import TimeScale, alike, warn_of, warn_of_odd_rows
+from .notices import warn_of_odd_rows
 from .outputs import as_labels, as_probabilities, check_scores, predictions, truth_of_heads
 from .predicted import Rows, factorize_sources, source_codes
 from .times import common_kind, read_times
@@ -196,37 +194,6 @@ def as_rows(data: Any) -> Rows:
     return data if isinstance(data, Rows) else rows(data)
 
 
-@contextmanager
-def rows_to_filter(data: Any, heads: Heads, filter: Any, results: bool = True) -> Iterator[Rows]:  # noqa: A002
-    """Give data as rows for a filter: a table is read by its classes, Rows are as they are.
-
-    With `results`, they have a table to which results can be added. Errors name the file. Once the
-    rows went through without an error, it warns of what is odd about them.
-    """
-    if not is_read(data):
-        with table_of(data) as table:
-            read = read_rows(table, TableFormat(heads))
-            if results:
-                result_columns(read.frame.columns, read.heads)
-            yield read
-            TimeScale(filter=filter).warn_of(read)
-            warn_of_odd_rows(read)
-        return
-    read = as_rows(data)
-    if read.heads.noun != heads.noun:
-        problem = f"has {read.heads.noun} that {read.heads.relation}"
-        must = f"the {heads.noun} of the filter {heads.relation}"
-        fix = "" if heads.is_exclusive else ("read them with ", Fix("scores", "independent"))
-        raise ArgumentError("rows", list(read.classes), problem=problem, must=must, fix=fix)
-    if results:
-        if read.frame is None:
-            read = replace(read, frame=as_frame(read.to_table()))
-        result_columns(read.frame.columns, read.heads)
-    yield read
-    # What is odd about rows, and the unit of their times, was said when they were read.
-    TimeScale("s", filter).warn_of(read)
-
-
 def rows_of_table(df: Any, form: TableFormat) -> Rows:
     """Return all of a dataframe of a format, checked, with its true classes."""
     table = read_rows(df, form)
@@ -238,8 +205,7 @@ def rows_of_table(df: Any, form: TableFormat) -> Rows:
             "of the columns p_<class>"
         )
     table = with_truth(table)
-    warn_of_odd_rows(table)
-    TimeScale(form.unit).warn_of(table)
+    warn_of_odd_rows(table, form.unit)
     return table
 
 
@@ -364,10 +330,7 @@ def _of_arrays(
         **columns, streams=tuple(streams.categories), sources=tuple(sources), heads=heads,
         time_kind=kind, unit=unit,
     )  # fmt: skip
-    read.grouped()
-    for notice in (alike(read.streams, "streams"), alike(heads.shown, "classes")):
-        warn_of(notice)
-    TimeScale(unit).warn_of(read)
+    warn_of_odd_rows(read, unit)
     return read
 
 
