@@ -233,11 +233,11 @@ class StreamTable:
         if not math.isfinite(at):
             return RowError("time", at, must="it must be finite")
         last = float(self.columns.times[slot])
-        where = "before" if at < last else "too long after"
+        relation = "before" if at < last else "too long after"
         return RowError(
             "time",
             at,
-            problem=f"is {{}}, {where} {last!r}, the time of the last row of stream {stream!r}",
+            problem=f"is {{}}, {relation} {last!r}, the time of the last row of stream {stream!r}",
             fix="give the rows of a stream in order of time",
         )
 
@@ -265,7 +265,7 @@ class StreamTable:
         new: Sequence[Any],
         states: Array,
         times: Floats,
-        kept: Mapping[str, Array],
+        more: Mapping[str, Array],
         final: Iterable[tuple[Any, Decided]] = (),
     ) -> None:
         """Write what is known of streams after their rows: all of it, or nothing.
@@ -280,7 +280,7 @@ class StreamTable:
         self.mark(slots)
         try:
             _core.commit(columns.states, columns.times, slots, states, times)
-            for name, values in kept.items():
+            for name, values in more.items():
                 getattr(columns, name)[slots] = values
             columns.jumps[slots] = np.nan
             self.slots.update(added)
@@ -387,10 +387,10 @@ class StreamTable:
             slot = self.slots[first]
             if math.isnan(self.columns.seen[slot]):  # a signal's handler raised before it was noted
                 self.columns.seen[slot], self.changed[slot] = self.clock, 1
-            seen = self.columns.seen[slot]
-            if len(self.slots) <= self.most and not self.clock - seen > self.span:
+            since = self.columns.seen[slot]
+            if len(self.slots) <= self.most and not self.clock - since > self.span:
                 # The stream that goes next only ever has a later time; less than both round off.
-                self.none_expire_until = float(seen + 0.999 * self.span - 1e-15 * abs(seen))
+                self.none_expire_until = float(since + 0.999 * self.span - 1e-15 * abs(since))
                 break
             self.forget(first)
             dropped.append(first)
