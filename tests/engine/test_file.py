@@ -148,7 +148,7 @@ def test_the_file_of_another_kind_is_refused(kind: Kind, tmp_path: Path) -> None
     for name in ("foreign", "text"):
         before = (tmp_path / name).read_bytes()
         for use in kind:
-            with pytest.raises(ValueError, match=f"{name} is damaged, or no "):
+            with pytest.raises(ValueError, match=f"{name} is damaged, or is not a "):
                 use(tmp_path / name)
         assert (tmp_path / name).read_bytes() == before
 

@@ -63,7 +63,7 @@ def test_a_time_far_in_the_future(tmp_path: Path) -> None:
     state, messages = tmp_path / "state", io.StringIO()
     results = serve_here(lines, state=state, errors=messages, max_jump=1e6)
     assert messages.getvalue() == (
-        "line 2: time is 1000000000000.0, more than 1e+06 after 1.0, that of the last row of "
+        "line 2: time is 1000000000000.0, more than 1e+06 after 1.0, the time of the last row of "
         "stream 'ann'; it is rejected, unless the next row of the stream confirms it\n"
     )
     results += serve_here(at("ann", 3, 4), state=state, errors=messages, max_jump=1e6)
