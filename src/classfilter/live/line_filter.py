@@ -206,7 +206,7 @@ class LineFilter:
         self.streams = streams
 
     def _result_keys(self, columns: tuple[str, ...]) -> list[str]:
-        return [*(f"f_{name}" for name in columns), *self._form.heads.decisions]
+        return [*(f"f_{name}" for name in columns), *self._form.heads.results[len(columns) :]]
 
     def _decided(self, estimate: list[float]) -> str:
         """Return the class of each head, and the labels that are on, as keys and values."""
