@@ -223,8 +223,8 @@ class StreamTable:
         return JumpError(
             "time",
             at,
-            problem=f"is {{}}, more than {self.max_jump:g} after {last!r}, the time of the last row of "
-            f"stream {stream!r}",
+            problem=f"is {{}}, more than {self.max_jump:g} after {last!r}, the time of the last "
+            f"row of stream {stream!r}",
             must="it is rejected, unless the next row of the stream confirms it",
         )
 
