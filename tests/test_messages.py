@@ -7,6 +7,7 @@ is run before each call, and so is the text between a [section] and an empty lin
 
 from __future__ import annotations
 
+import io
 import json
 import re
 import shlex
@@ -26,6 +27,7 @@ from classfilter.policy import Adaptive
 from conftest import Run
 from example_tables import columns
 from label_days import label_day
+from ndjson_lines import as_line, serve_here
 
 CLASSES = ("walk", "sit", "sleep")
 NAN, INF = float("nan"), float("inf")
@@ -116,6 +118,13 @@ def birds() -> cf.Rows:
 def settings(content: str | bytes | dict[str, Any]) -> cf.Pipeline:
     text = json.dumps(content) if isinstance(content, dict) else content
     return cf.load(file("walk.json", text))
+
+
+def stream(*lines: Any, **how: Any) -> None:
+    """Give lines to a stream, and raise what it says of them."""
+    errors = io.StringIO()
+    serve_here([x if isinstance(x, bytes) else as_line(x) for x in lines], errors=errors, **how)
+    raise ValueError(errors.getvalue())
 
 
 def content() -> dict[Path, bytes | None]:
