@@ -134,7 +134,7 @@ def content() -> dict[Path, bytes | None]:
 
 def states(names: dict[str, Any]) -> list[str]:
     """What the filters, policies, trackers and banks of a setup know."""
-    kinds = (cf.DirichletFilter, cf.MultiLabelFilter, Adaptive)
+    kinds = (cf.DirichletFilter, cf.MultiLabelFilter, Adaptive, cf.Cascade)
     known = [repr(value.state) for value in names.values() if isinstance(value, kinds)]
     for value in names.values():
         if isinstance(value, cf.Tracker):
