@@ -11,8 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from classfilter import _core
+from classfilter.events import OPTIONS
 
 Numbers = NDArray[Any]
+AS_BY_DEFAULT: dict[str, float] = {
+    name: x.core for name, x in OPTIONS.items() if x.core is not None
+}
+"""Of the options that this rule does not have, too."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +45,7 @@ class Rule:
         return len(self.bias)
 
     def compiled(self, single: bool = False, **changes: Any) -> Any:
-        options = vars(replace(self, **changes))
+        options = {**AS_BY_DEFAULT, **vars(replace(self, **changes))}
         return _core.EventRule(self.classes, single, **options)
 
 

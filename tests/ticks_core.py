@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from classfilter import _core
-from slow_events import Numbers, Rule
+from slow_events import AS_BY_DEFAULT, Numbers, Rule
 
 CORE = Path(__file__).parents[1] / "src/classfilter/csrc"
 COMPILER = next((name for name in ("gcc", "clang", "cc") if shutil.which(name)), None)
@@ -91,10 +91,9 @@ class Stream:
         lengths = map(self._as_time, rule.min_duration)
         self.rule.min_duration = (self.time * rule.classes)(*lengths)
         self.rule.ignore = (c.c_ubyte * rule.classes)(*(int(x) for x in rule.ignore))
-        for name in ("max_gap", "max_delay", "max_duration", "merge_gap"):
-            setattr(self.rule, name, self._as_time(getattr(rule, name)))
-        for name in ("pad_before", "pad_after", "shift"):
-            setattr(self.rule, name, self._as_time(getattr(rule, name)))
+        for name in _core.EVENT_TIMES:
+            number = getattr(rule, name, AS_BY_DEFAULT.get(name, 0.0))
+            setattr(self.rule, name, self._as_time(number))
         self.prepared = self.core.cf_events_prepare_f32(c.byref(self.rule))
         slots = slots if max(rule.min_duration) > 0 else 0
         size = self.core.cf_events_size_f32(

@@ -47,8 +47,8 @@ def known_events(rows: Any, pipe: Pipeline) -> list[KnownEvent]:
     rows = as_rows(rows)
     _, rule = pipe_and_rule(pipe, None, smooth=False, lag=None)
     engine, update = Engine(pipe, rule=rule, starts=True), update_stream_of(pipe.filter)
-    seen = pipe.observe_rows(rows.factorized_sources, rows.probs, rows.one_hot, rows.classes)
-    predictions, weights = pipe.heads.for_filter(seen[0]), seen[1]
+    observed = pipe.observe_rows(rows.factorized_sources, rows.probs, rows.one_hot, rows.classes)
+    predictions, weights = pipe.heads.for_filter(observed[0]), observed[1]
     classes = tuple(map(str, pipe.classes))
     starts: dict[tuple[Any, int, float], float] = {}
     of_class: dict[tuple[Any, int], float] = {}

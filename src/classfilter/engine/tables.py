@@ -110,14 +110,14 @@ def filter_file(
     ['rest', 'rest']
     """
     import_optional("polars")
-    known = format_for(filter)
+    form = format_for(filter)
     suffix = file_suffix(Path(out))
     check_not_input(out, path)
-    file = TableFile(TableInput.of(path), known)
+    file = TableFile(TableInput.of(path), form)
     pipe = Pipeline.of(filter, beta=beta, channel=channel, smoothing=lag != 0)
-    how: Any = {"lag": check_lag(lag), "threads": threads, "progress": progress}
+    options: Any = {"lag": check_lag(lag), "threads": threads, "progress": progress}
     with naming_file(path), atomic_write(out) as written:
-        return filter_to(file, written, suffix, pipe, **how)
+        return filter_to(file, written, suffix, pipe, **options)
 
 
 def filter_to(
@@ -231,22 +231,20 @@ class Parts:
             self.engine = Engine(pipe, threads=threads)
         else:
             self.engine = Engine(None, smoother=pipe, lag=lag)
-        self._filters, self._dtype, self._classes = lag == 0, pipe._dtype, len(pipe.classes)
-        self._waiting: deque[_Part] = deque()
-        self._rows = 0
+        self._lag, self._dtype, self._classes = lag, pipe._dtype, len(pipe.classes)
+        self._waiting: deque[Array] = deque()  # the results of each part, NaN where not known yet
+        self._first = 0  # the number of the first row that waits
 
     def push(self, rows: Rows, over: Collection[Any] = ()) -> list[Array]:
         """Take a part; return the results of those complete now, (T, K), in order.
 
         The streams that are `over` have no rows in later parts.
         """
-        part = _Part(self._rows, np.empty((len(rows), self._classes), self._dtype))
-        self._rows += len(rows)
-        taken = self.engine.take(rows, over=over)
-        if self._filters:
-            return [taken.estimates]
-        self._waiting.append(part)
-        return self._completed(taken.complete)
+        after = self.engine.take(rows, over=over)
+        if self._lag == 0:
+            return [after.estimates]
+        self._waiting.append(np.full((len(rows), self._classes), np.nan, self._dtype))
+        return self._completed(after.complete)
 
     def finish(self, streams: Collection[Any]) -> list[Array]:
         """End streams; return the results of the parts that are complete now."""
@@ -254,35 +252,22 @@ class Parts:
 
     def _completed(self, smoothed: GroupedRows | None) -> list[Array]:
         assert smoothed is not None
-        for part in self._waiting:
-            part.put(smoothed)
+        first = self._first
+        for results in self._waiting:
+            place = smoothed.number - first
+            in_part = (place >= 0) & (place < len(results))
+            results[place[in_part]] = smoothed.probs[in_part]
+            first += len(results)
         complete = []
-        while self._waiting and not self._waiting[0].missing:
-            complete.append(self._waiting.popleft().results)
+        while self._waiting and not np.isnan(self._waiting[0]).any():
+            complete.append(self._waiting.popleft())
+            self._first += len(complete[-1])
         return complete
-
-
-class _Part:
-    """The results of a part, as far as they are known."""
-
-    def __init__(self, first: int, results: Array) -> None:
-        self.first, self.results, self.missing = first, results, len(results)
-
-    def put(self, smoothed: GroupedRows) -> None:
-        """Take the results of the rows that are of this part."""
-        place = smoothed.number - self.first
-        own = (place >= 0) & (place < len(self.results))
-        self.results[place[own]] = smoothed.probs[own]
-        self.missing -= int(own.sum())
 
 
 def smooth_rows(pipe: Pipeline, rows: Rows, lag: int | None = None) -> Array:
     """Smooth every stream of some rows separately, (T, K), in the filter's order of classes."""
-    [results] = (
-        Parts(pipe, lag).push(rows, rows.streams)
-        if len(rows)
-        else [np.empty((0, len(pipe.classes)), pipe._dtype)]
-    )
+    [results] = Parts(pipe, lag).push(rows, rows.streams)
     return results
 
 
@@ -488,10 +473,10 @@ def warn_of_channels(pipe: Pipeline, sources: Collection[str]) -> None:
     if not corrected or not sources or isinstance(pipe.beta, dict):
         return
     if not set(corrected) & set(sources):
-        there = sorted(sources)[:5]
-        problem = f"names {{}}, but the rows have the sources {there}"
-        which = Fix("columns", {"source": ...})
-        fix = (f"give a channel for {there[0]!r}, or name the column of the sources: ", which)
+        named = sorted(sources)[:5]
+        problem = f"names {{}}, but the rows have the sources {named}"
+        fix_columns = Fix("columns", {"source": ...})
+        fix = (f"give a channel for {named[0]!r}, or name the column of the sources: ", fix_columns)
         warn_of(
             ArgumentError(
                 "channel", corrected, problem=problem, must="nothing is corrected", fix=fix

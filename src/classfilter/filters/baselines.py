@@ -271,9 +271,9 @@ class EmaFilter(_Baseline):
         times = np.broadcast_to(dt, len(rows)).tolist()
         out, (total, average) = np.empty_like(rows), self._state
         columns = zip(rows, weights.tolist(), times, observed.tolist(), strict=True)
-        for t, (s, weight, time, seen) in enumerate(columns):
+        for t, (s, weight, time, is_observed) in enumerate(columns):
             total *= self._gamma**time
-            if seen:
+            if is_observed:
                 before, total = total, total + weight
                 average = average * (before / total) + s * (weight / total)
             out[t] = average

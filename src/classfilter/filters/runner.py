@@ -17,12 +17,6 @@ MIN_ROWS_PER_THREAD = 2048
 """With fewer rows, starting a thread costs more than it saves."""
 
 
-def thread_count(threads: int | None, rows: int) -> int:
-    """Return how many threads share some rows; `threads` at most, by default the processors."""
-    most = rows // MIN_ROWS_PER_THREAD
-    return 1 if most < 2 else min(threads or os.cpu_count() or 1, most)  # asking takes microseconds
-
-
 class StreamRows(NamedTuple):
     """Rows of many streams, in the filter's precision.
 
@@ -75,9 +69,11 @@ class StreamRunner:
         probs, beta, dt, order, counts, slots = rows
         streams = len(states) if slots is None else len(slots)
         after = np.empty((streams, states.shape[1]), states.dtype)
+        most = len(probs if order is None else order) // MIN_ROWS_PER_THREAD
+        parts = min(threads or os.cpu_count() or 1, most) if most > 1 else 1  # asking takes long
         if not self._compiled:
             self._run_each(states, rows, out, after)
-        elif (parts := thread_count(threads, len(probs if order is None else order))) > 1:
+        elif parts > 1:
             self._run_shares(parts, states, rows, out, after)
         else:
             run = self._filter._run_streams

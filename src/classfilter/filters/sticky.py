@@ -187,17 +187,17 @@ class StickyFilter(CompiledFilter, _core.Sticky):
         """Let a new dt cost little, where the modes of the rates are as precise as exponentials."""
         # A class that time all but excludes needs the exponential, which is precise relative to
         # each probability; modes are so relative to 1.
-        of = modes(rates) if self._transitions(1e30).min() >= MIN_SHARE else None
-        if of is None:
+        basis = modes(rates) if self._transitions(1e30).min() >= MIN_SHARE else None
+        if basis is None:
             return False
         fastest = float(np.abs(np.diag(rates)).max())
-        slowest = float(np.abs(of.decay[of.decay < 0]).min())
+        slowest = float(np.abs(basis.decay[basis.decay < 0]).min())
         times = 4.0 ** np.arange(-3, np.ceil(np.log2(fastest / slowest) / 2) + 4) / fastest
         for dt in (*times.tolist(), 1e30):
-            if np.abs(of.transitions(dt) - self._transitions(dt)).max() > MAX_MODE_ERROR:
+            if np.abs(basis.transitions(dt) - self._transitions(dt)).max() > MAX_MODE_ERROR:
                 return False
-        self._set_modes(np.vstack(of), of.pairs)
-        self._modes = of
+        self._set_modes(np.vstack(basis), basis.pairs)
+        self._modes = basis
         return True
 
     @property

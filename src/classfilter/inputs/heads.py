@@ -65,7 +65,7 @@ class Heads:
         vars(self).update(
             shown=shown,
             is_exclusive=len(self.names) == 1 and len(shown) == self.sizes[0],
-            labels=[h for h, own in enumerate(self.columns) if len(own) < self.sizes[h]],
+            labels=[h for h, columns in enumerate(self.columns) if len(columns) < self.sizes[h]],
             spans=[slice(first, end) for first, end in pairwise(ends)],
         )
 
@@ -89,11 +89,11 @@ class Heads:
         """
         columns, sizes = [], []
         for head, classes in heads.items():
-            own: tuple[str, ...] = (str(head),)
+            shown: tuple[str, ...] = (str(head),)
             if classes is not None:
-                own = tuple(f"{head}:{name}" for name in text_names(classes))
-            columns.append(own)
-            sizes.append(max(len(own), 2))
+                shown = tuple(f"{head}:{name}" for name in text_names(classes))
+            columns.append(shown)
+            sizes.append(max(len(shown), 2))
         return cls(tuple(map(str, heads)), tuple(columns), tuple(sizes))
 
     @property
@@ -218,19 +218,6 @@ class Heads:
             name: None if h in self.labels else [one.removeprefix(f"{name}:") for one in shown]
             for h, (name, shown) in enumerate(zip(self.names, self.columns, strict=True))
         }
-
-    @cached_property
-    def groups(self) -> list[tuple[slice | list[int], bool]]:
-        """Columns that are read together, and whether they are labels: all labels, or one head."""
-        of_labels = [self.spans[h].start for h in self.labels]
-        every = len(of_labels) == len(self.shown)
-        labels: list[Any] = [slice(None) if every else of_labels] if of_labels else []
-        heads = [span for h, span in enumerate(self.spans) if h not in self.labels]
-        return [(columns, True) for columns in labels] + [(span, False) for span in heads]
-
-    def names_of(self, columns: slice | list[int]) -> tuple[str, ...]:
-        """Return the names of some columns, as text."""
-        return tuple(map(str, np.array(self.shown, object)[columns]))
 
     @property
     def decisions(self) -> list[str]:

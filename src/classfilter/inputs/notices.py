@@ -58,10 +58,10 @@ def with_columns_of_streams(error: RowError, rows: Rows) -> RowError:
     if error.fix != SORT or rows.layout is None or "stream" in rows.layout.columns:
         return error
     hints = (_OR_SORT, *error.hints)
-    found = _candidates(rows)
-    if found:
-        must = f"the table has no column stream, but {_listed(found)}"
-        return error.replaced(must=must, fix=_if_streams(found), hints=hints)
+    candidates = _candidates(rows)
+    if candidates:
+        must = f"the table has no column stream, but {_listed(candidates)}"
+        return error.replaced(must=must, fix=_if_streams(candidates), hints=hints)
     back = int((np.diff(rows.time) < 0).sum())
     if back < BACK_OFTEN:
         return error
@@ -119,13 +119,13 @@ def interleaved(rows: Rows, order: Ints | None = None) -> ArgumentError | None:
     same = (np.diff(time) == 0) & (np.diff(source) == 0)
     if same.mean() <= REPEATED:
         return None
-    found = _candidates(rows, apart=True)
-    if not found and same.sum() < MIN_REPEATED:
+    candidates = _candidates(rows, apart=True)
+    if not candidates and same.sum() < MIN_REPEATED:
         return None
     problem = "has {} rows with the time and the source of the row before"
     hints = (_OR_SOURCES,) if "source" not in rows.layout.columns else ()
-    must = "it has no column stream" + (f", but {_listed(found)}" if found else "")
-    fix = _if_streams(found) if found else _WHICH_STREAMS
+    must = "it has no column stream" + (f", but {_listed(candidates)}" if candidates else "")
+    fix = _if_streams(candidates) if candidates else _WHICH_STREAMS
     return ArgumentError(
         "the table", int(same.sum()), problem=problem, must=must, fix=fix, hints=hints
     )
@@ -136,8 +136,8 @@ def silent(streams: Collection[Any], predicted: Collection[Any]) -> ArgumentErro
     if len(predicted) == len(streams):
         return None
     names = [name for name in streams if name not in predicted]
-    others = f" and {len(names) - 1} others" if names[1:] else ""
-    problem = "has no prediction" if len(streams) == 1 else f"has no prediction of {{}}{others}"
+    more = f" and {len(names) - 1} others" if names[1:] else ""
+    problem = "has no prediction" if len(streams) == 1 else f"has no prediction of {{}}{more}"
     must = "the results are the estimate that the filter starts with"
     return ArgumentError(
         "the table", names[0], problem=problem, must=must, fix="leave these rows out"
@@ -147,23 +147,26 @@ def silent(streams: Collection[Any], predicted: Collection[Any]) -> ArgumentErro
 def _repeated(rows: Rows, order: Ints, steps: Floats) -> ArgumentError | None:
     """Return what to say of rows that stand twice: the stream, time, source and numbers."""
     ties = np.flatnonzero(np.append(steps[1:] == 0, False) | (steps == 0))
-    own = order[ties]
-    probs = rows.probs[own]
-    counts = ~(np.isnan(probs).all(axis=1) | rows.one_hot[own])  # a class may well come twice
-    own, probs = own[counts], np.nan_to_num(probs[counts], nan=-1)
-    if len(own) < 2:
+    tied = order[ties]
+    probs = rows.probs[tied]
+    counts = ~(np.isnan(probs).all(axis=1) | rows.one_hot[tied])  # a class may well come twice
+    tied, probs = tied[counts], np.nan_to_num(probs[counts], nan=-1)
+    if len(tied) < 2:
         return None
-    numbers = np.column_stack([rows.stream[own], rows.time[own], rows.source[own], probs])
-    twice = len(own) - len(np.unique(numbers, axis=0))
+    numbers = np.column_stack([rows.stream[tied], rows.time[tied], rows.source[tied], probs])
+    twice = len(tied) - len(np.unique(numbers, axis=0))
     if not twice:
         return None
-    what = "the same stream, time, source and prediction as another"
+    repetition = "the same stream, time, source and prediction as another"
     return ArgumentError(
-        "the table", twice, problem=f"has {{}} rows with {what}", fix="each counts: leave them out"
+        "the table",
+        twice,
+        problem=f"has {{}} rows with {repetition}",
+        fix="each counts: leave them out",
     )
 
 
-def alike(names: Collection[Any], what: str) -> ArgumentError | None:
+def alike(names: Collection[Any], argument: str) -> ArgumentError | None:
     """Return what to say of names that differ only in how they are spelt.
 
     Examples
@@ -173,15 +176,15 @@ def alike(names: Collection[Any], what: str) -> ArgumentError | None:
     """
     if len({str(name).strip().casefold() for name in names}) == len(names):
         return None
-    spelling = Spelling(what)
+    spelling = Spelling(argument)
     return next(filter(None, map(spelling.finding, names)), None)
 
 
 class Spelling:
     """Names that are compared: whether they differ only in capitals, in spaces, or as 7 and "7"."""
 
-    def __init__(self, what: str = "streams") -> None:
-        self._what = what
+    def __init__(self, argument: str = "streams") -> None:
+        self._argument = argument
         self._first: dict[str, Any] = {}
 
     def finding(self, name: Any) -> ArgumentError | None:
@@ -194,7 +197,7 @@ class Spelling:
             return None
         self._first[plain] = None
         return ArgumentError(
-            self._what,
+            self._argument,
             name,
             problem=f"are {other!r} and {{}}, which differ only in capitals, spaces or as number "
             "and text",
@@ -211,10 +214,10 @@ def _candidates(rows: Rows, apart: bool = False) -> list[str]:
     import narwhals as nw
 
     assert rows.layout is not None
-    found = []
-    for here, column in rows.layout.columns.items():
-        known = here in COLUMNS or here in ("class", "labels") or here[:2] in ("p_", "f_", "y_")
-        if known or column not in rows.frame.columns:
+    candidates = []
+    for role, column in rows.layout.columns.items():
+        reserved = role in COLUMNS or role in ("class", "labels") or role[:2] in ("p_", "f_", "y_")
+        if reserved or column not in rows.frame.columns:
             continue
         series = rows.frame[column]
         kind = series.dtype
@@ -230,8 +233,8 @@ def _candidates(rows: Rows, apart: bool = False) -> list[str]:
         keys = np.stack([codes, rows.source, np.unique(rows.time, return_inverse=True)[1]])
         if apart and np.unique(keys, axis=1).shape[1] < len(codes):
             continue
-        found.append(column)
-    return found
+        candidates.append(column)
+    return candidates
 
 
 def _listed(columns: list[str]) -> str:
@@ -330,13 +333,15 @@ class TimeScale:
         if self._step is None or self._half_life is None:
             return None
         if self._step > ALONE * self._half_life:
-            what = "each row stands alone and nothing is filtered"
+            effect = "each row stands alone and nothing is filtered"
         elif (
             self._averages
             and STILL_STEPS * self._step < self._half_life < np.inf
             and STILL_RANGES * (self._high - self._low) < self._half_life
         ):
-            what = f"over all times, a range of {self._high - self._low:.6g}, nothing is forgotten"
+            effect = (
+                f"over all times, a range of {self._high - self._low:.6g}, nothing is forgotten"
+            )
         else:
             return None
         fix = _HALF_LIFE_OR_UNIT if self._numbers else _HALF_LIFE
@@ -344,7 +349,7 @@ class TimeScale:
             "time",
             self._step,
             problem=f"does not fit the filter: the {self._figures()}",
-            must=what,
+            must=effect,
             fix=fix,
         )
 

@@ -1,4 +1,4 @@
-/*! Built by js/build.mjs; do not edit. Sources: 5426f430cd9c62fb0a888d5079bec1514700ff781cecb0953f69ba7e1df28504
+/*! Built by js/build.mjs; do not edit. Sources: 5eca804fce7ff8c8fef8fc3be7416c8aaf45d85cd70febd2628469416d2bd42d
 
 uplot 1.6.32
 
