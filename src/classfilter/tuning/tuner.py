@@ -405,10 +405,12 @@ def prepare(
     counted = rows.of_reference if several or len(rows.sources) == 1 else rows.source >= 0
     if counted.sum() < min_predictions or rows.of_reference.sum() < 2:
         return None
+    shares = mean_shares(rows.probs)
     if several:
         model = estimate_model(rows)
+    elif len(rows.sources) == 1:
+        model = estimate_model(rows, power=ONE_SOURCE_POWER)
     else:
-        shares = mean_shares(rows.probs)
         model = EstimatedModel(shares, tempered(shares, ONE_SOURCE_POWER), None, {})
     if labels:
         criteria = [by_labels(rows)]
@@ -416,8 +418,8 @@ def prepare(
         target = future_target(rows, model)
         criteria = [by_rows(rows, target), by_target(rows, target)]
     else:
-        memory = estimate_memory(rows, model.shares)
-        criteria = [by_target(rows, *later_target(rows, passes, model.shares, memory))]
+        memory = estimate_memory(rows, shares)
+        criteria = [by_target(rows, *later_target(rows, passes, shares, memory))]
         if not criteria[0].judged.any():
             return None
     calls = estimate_calls(rows)
@@ -487,7 +489,7 @@ def _result(
         sources=() if one else facts_of_sources(rows, model, dict(chosen.beta)),
     )
     best = None if one else rows.reference
-    tuned = with_temperatures(tuned, prepared.recordings, rows.observed, best)
+    tuned = with_temperatures(tuned, prepared.recordings, rows, objective.criteria[0], best)
     facts = rows, chosen, criterion, score, rivals, prepared.assumptions, prepared.assumed, one
     safe = f"The safe rule: {found.why_safe}." if found.why_safe else ""
     limit = " ".join(filter(None, [safe, limit]))
