@@ -46,7 +46,7 @@ from .model import MIN_AGREEMENT, EstimatedModel, agreement, estimate_model, mea
 from .objective import Objective, Progress
 from .operating import limits_of, with_operating_point
 from .passes import Passes
-from .record import TuningRecord, noted
+from .record import TuningRecord, noted, record_of
 from .rows import LABEL_RELIABILITY, JoinedRows, concatenate
 from .search import Found, Limits, search_one, search_several, within
 from .sources import facts_of_sources, most_accurate, stuck_sources, warning_of_contradiction
@@ -247,11 +247,25 @@ def tune(
         result = by_label.result(limits.changes, progress)
     else:
         result = _tune_classes(several, filter, best, *how, progress)
+        if filter != "dirichlet":
+            _warn_of_lost_classes(record_of(result).effect)
     recordings = thin(several, best, rate).recordings
     result = with_event_rule(result, recordings, durations, labels)
     if point is not None:
         result = with_operating_point(result, recordings, *point)
     return _without_weight(result, stuck) if stuck else result
+
+
+def _warn_of_lost_classes(effect: Effect | None) -> None:
+    """Warn of classes that are predicted in runs and that the filter mostly overrules."""
+    lost = [one for one in effect.lost if one.in_runs] if effect is not None else []
+    if lost:
+        warnings.warn(
+            f"{'; '.join(map(str, lost))}, though they come in runs, which errors seldom do. If "
+            "they matter, set a dwell that is no longer than theirs, such as StickyFilter(classes, "
+            'dwell="15s").',
+            stacklevel=4,
+        )
 
 
 def _without_stuck(several: list[Rows]) -> tuple[list[Rows], list[str]]:
