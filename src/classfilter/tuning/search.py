@@ -34,7 +34,7 @@ the rule in the mean, and 2.9 behind in the worst; in 51 that do not, it is 14 b
 worst."""
 CHANCE = 4.0
 """Of one source: successive predictions that agree by fewer standard errors judge nothing."""
-FIT_BEHIND = 0.05
+FIT_BEHIND = 0.02
 """The fit of one source may be so far behind another filter. Later predictions, which judge, do not
 see a class that is shorter than the time for which they look away."""
 FIT_WAYS = ("posterior", "best")
