@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from hmmlearn import _hmmc
 
+import classfilter as cf
 from classfilter import StickyFilter, _core
 
 from .cases import example_stream
@@ -15,24 +16,7 @@ from .harness import Call, race, report
 
 def event_rule(classes: int, single: bool = False, **options: Any) -> _core.EventRule:
     """Return a rule with a change cost of 20 s for all classes; rows are 5 s apart."""
-    zeros = np.zeros(classes)
-    settings = {
-        "enter": np.full(classes, 20.0),
-        "leave": zeros,
-        "min_duration": zeros,
-        "bias": zeros,
-        "ignore": zeros,
-        "log": False,
-        "floor": 1e-3,
-        "min_probability": np.nan,
-        "max_gap": np.inf,
-        "max_delay": np.inf,
-        "merge_gap": -1.0,
-        "pad_before": 0.0,
-        "pad_after": 0.0,
-        "shift": 0.0,
-        "max_duration": np.inf,
-    }
+    settings = cf.EventRule(20.0).numbers(tuple(map(str, range(classes))))
     return _core.EventRule(classes, single, **{**settings, **options})
 
 

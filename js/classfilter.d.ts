@@ -286,31 +286,31 @@ export type ByClass<T> = T | Readonly<Record<string, T>> | ReadonlyMap<ClassName
 
 /** How events are decided. Costs, durations and times share one unit; null is as good as nothing. */
 export interface EventRuleOptions {
-  /** The cost of entering a class, as a time: a change is reported if it is worth so much time right. 0 by default. */
+  /** The cost of entering a class, as a time: a change must make the result right for this much longer. 0 follows the most probable class of each row. */
   changeCost?: ByClass<Duration> | null;
-  /** The cost of leaving a class; 0 by default, and for a class that is not named. */
+  /** The cost of leaving a class, in addition; 0 for a class that is not named. */
   leaveCost?: ByClass<Duration> | null;
-  /** No event of a class is shorter; 0 by default, and for a class that is not named. */
+  /** No event of a class is shorter; 0 for a class that is not named. Unlike a cost, it is a hard limit: a shorter event is dropped or made longer, whichever costs less. If the longest minimum spans more than 64 rows, the path is slightly worse than the best one. */
   minDuration?: ByClass<Duration> | null;
-  /** Two events of a class with nothing else between them become one where the gap is no longer; by label, of several at once. */
+  /** Two events of a class become one if the gap between them is no longer than this and nothing is reported in it: the class between them is ignored, or the time is uncertain. */
   mergeGap?: ByClass<Duration> | null;
-  /** Subtracted from the probability of a class, -1 to 1: above 0 it needs more evidence. */
+  /** Subtracted from the probability of a class, -1 to 1. A class with a bias above 0 needs more evidence than the others. */
   bias?: ByClass<number> | null;
-  /** What a row is worth: its probability, or the logarithm of it; "time" by default. */
+  /** What a row is worth: its probability, or the logarithm of it. With the logarithm, the path is that of the Viterbi algorithm, confident rows count more, and a cost is a time multiplied by a difference of logarithms. */
   evidence?: "time" | "log" | null;
-  /** Where no class has this probability, the time is uncertain: no event. */
+  /** Where no class is this probable, the time is uncertain, and no event is reported. */
   minProbability?: number | null;
-  /** How far each event is extended, before and after, into time without an event. */
+  /** How far each event is extended before its start and after its end, into time without an event. */
   pad?: readonly [Duration, Duration] | null;
-  /** Every change is reported so much earlier, to make up for the delay of a filter. */
+  /** Every change is reported earlier by this much, to make up for the delay of the filter. */
   shift?: Duration | null;
-  /** Classes for which no event is reported, such as the background. */
+  /** Classes whose events are not reported, such as the background. */
   ignore?: ClassName | Iterable<ClassName> | null;
-  /** A row stands for no more time than this; after it the stream is unknown and events end. */
+  /** A row stands for no more time than this; after it, the class is unknown and events end. */
   maxGap?: Duration | null;
-  /** A longer event is split into pieces of this length. */
+  /** A longer event is split into pieces of this length. An event that would have more than 100,000 pieces, as after a clock that was set, has pieces of 2, 4, 8... times the length. */
   maxDuration?: Duration | null;
-  /** What lies further back than this is decided by the best path so far. It bounds the delay of live events. */
+  /** The longest time that an event may stay provisional: what lies further back is decided by the best path so far, which may not be the best path of the whole stream. */
   maxDelay?: Duration | null;
 }
 

@@ -31,7 +31,7 @@ def random_rule(rng: np.random.Generator, classes: int, reporting: bool = True) 
         bias=rng.choice([0.0, 0.0, 0.1, -0.2], classes),
         ignore=np.zeros(classes),
         log=bool(rng.random() < 0.3),
-        min_probability=one_of(0.3, 0.5) if uncertain else math.nan,
+        min_probability=one_of(0.3, 0.5) if uncertain else 0.0,
         max_gap=one_of(math.inf, 2.0, 4.0),
     )
     if not reporting:

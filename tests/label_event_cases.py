@@ -85,7 +85,7 @@ def slow_rule(rule: cf.EventRule, label: str) -> Rule:
         bias=np.array([0.0, of_label(rule.bias, label)]),
         ignore=np.array([1.0, 0.0]),
         log=rule.evidence == "log",
-        min_probability=np.nan if rule.min_probability is None else rule.min_probability,
+        min_probability=0.0 if rule.min_probability is None else rule.min_probability,
         max_gap=limit(rule.max_gap),
         merge_gap=-1.0 if gap is None else gap,
         pad_before=rule.pad[0],

@@ -124,7 +124,7 @@ def serve_here(
 
 def saved_times(state: Path) -> dict[Any, float]:
     """Return the streams of a file of states, and the times of their last lines."""
-    return dict(sql(state, "SELECT name, time FROM streams ORDER BY number"))
+    return dict(sql(state, "SELECT name, time FROM streams ORDER BY place"))
 
 
 def counts(messages: str) -> list[Any]:

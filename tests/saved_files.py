@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import classfilter as cf
+from classfilter.engine.store import check_sum
+
+SEALS = (
+    "UPDATE streams SET sum = check_sum(number, name, place, time, state)",
+    'UPDATE events SET sum = check_sum(number, stream, class, start, "end", probability, forced)',
+    "UPDATE meta SET value = (SELECT count(*) FROM streams) WHERE name = 'count'",
+)
 
 
 def loaded(text: str) -> Any:
@@ -28,9 +35,19 @@ def file_of(pipe: cf.Pipeline) -> str:
 
 
 def sql(path: Path, statement: str, *values: Any) -> list[Any]:
-    """Run a statement on a file of streams, as any SQL tool can."""
+    """Run a statement on a file of streams, as any SQL tool can; all check sums are right then."""
     with closing(sqlite3.connect(path)) as db, db:
-        return db.execute(statement, values).fetchall()
+        rows = db.execute(statement, values).fetchall()
+        if not statement.startswith("SELECT"):
+            db.create_function("check_sum", -1, check_sum)
+            for seal in SEALS:
+                with suppress(sqlite3.Error):  # the statement took what it is about
+                    db.execute(seal)
+            with suppress(sqlite3.Error):
+                texts = db.execute("SELECT name, value FROM meta WHERE name != 'sum' ORDER BY name")
+                values = (str(check_sum(*texts)),)
+                db.execute("UPDATE meta SET value = ? WHERE name = 'sum'", values)
+    return rows
 
 
 def meta_of(path: Path, name: str) -> Any:

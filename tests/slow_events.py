@@ -11,8 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from classfilter import _core
+from classfilter.events import OPTIONS
 
 Numbers = NDArray[Any]
+AS_BY_DEFAULT: dict[str, float] = {
+    name: x.core for name, x in OPTIONS.items() if x.core is not None
+}
+"""Of the options that this rule does not have, too."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +31,7 @@ class Rule:
     ignore: Numbers
     log: bool = False
     floor: float = 1e-3
-    min_probability: float = math.nan
+    min_probability: float = 0.0
     max_gap: float = math.inf
     max_delay: float = math.inf
     merge_gap: float = -1.0
@@ -40,7 +45,7 @@ class Rule:
         return len(self.bias)
 
     def compiled(self, single: bool = False, **changes: Any) -> Any:
-        options = vars(replace(self, **changes))
+        options = {**AS_BY_DEFAULT, **vars(replace(self, **changes))}
         return _core.EventRule(self.classes, single, **options)
 
 
@@ -114,7 +119,7 @@ def gains(rule: Rule, stretch: Stretch) -> Numbers:
     else:
         evidence = p - rule.bias
         uncertain = rule.min_probability
-    if not math.isnan(rule.min_probability):
+    if rule.min_probability > 0:
         evidence = np.column_stack([evidence, np.full(len(p), uncertain)])
     out: Numbers = evidence * np.array(stretch.weights)[:, None]
     return out

@@ -40,14 +40,6 @@ def test_every_entry_takes_it_as_missing(name: str) -> None:
     np.testing.assert_array_equal(trackers[0].probs("x"), trackers[1].probs("x"))
 
 
-@pytest.mark.parametrize("name", ["sticky", "dirichlet", "ema", "vote"])
-def test_a_row_of_which_a_part_is_masked_is_refused(name: str) -> None:
-    part = np.ma.array([0.8, 0.2], mask=[False, True])
-    f = FILTERS[name]()
-    with rejected("probs", cf.RowError):
-        f.update(part)
-
-
 def test_recordings_times_and_classes() -> None:
     rec = cf.rows(time=[0, 1], source="a", probs=ROWS, classes=2)
     np.testing.assert_array_equal(rec.probs, PLAIN)

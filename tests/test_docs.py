@@ -105,16 +105,18 @@ def test_the_tests_that_pages_name_are_there() -> None:
 
 def test_excerpts_are_in_the_source() -> None:
     """Each C block of the page about the search stands in the core, whitespace aside."""
-    page = (ROOT / "docs/search.md").read_text()
+    page = (ROOT / "docs/numerics.md").read_text()
     excerpts = re.findall(r"^```c\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
     sources = [" ".join(p.read_text().split()) for p in (ROOT / "src/classfilter/csrc").glob("*.h")]
     missing = [e for e in excerpts if not any(" ".join(e.split()) in s for s in sources)]
-    assert len(excerpts) > 10
+    assert len(excerpts) > 6
     assert not missing, missing[0]
 
 
 # These run on more data what tests/cli has tests of, one process for each command.
-LONG = ("README.md", "embedded.md", "events.md", "guide.md", "inputs.md", "report.md", "tuning.md")
+LONG = (
+    "README.md", "embedded.md", "events.md", "quickstart.md", "inputs.md", "report.md", "tuning.md",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize(

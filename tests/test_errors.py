@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import copy
-import inspect
 import math
 import pickle
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -15,7 +13,7 @@ import pytest
 
 import classfilter as cf
 import ndjson_lines
-from classfilter.errors import Fix, advice_text
+from classfilter.errors import Fix
 from conftest import Run
 from ndjson_lines import as_line
 
@@ -66,35 +64,6 @@ def test_a_single_column_may_be_a_score_by_itself(run: Run) -> None:
 
 
 TABLE = {"time": [0.0, 5.0, 9.0], "p_a": [0.5, 0.4, 0.3], "p_b": [0.5, 0.6, 0.7]}
-CELLS: list[tuple[dict[str, Any], tuple[Any, ...]]] = [
-    ({"p_b": [0.5, -0.6, 0.7]}, ("probs", 1, "b", -0.6, "if these are logits")),
-    ({"p_b": [0.5, 0.6, 0.1]}, ("probs", 2, None, 0.4, "if exactly one class")),
-    ({"p_b": ["x", "0.6", "0.7"]}, ("column p_b", 0, None, "x", "")),
-    ({"time": [0.0, INF, 9.0]}, ("time", 1, None, INF, "leave the row out")),
-    ({"time": ["a", "b", "c"]}, ("time", 0, None, "a", "give a number, a datetime")),
-    ({"time": [0.0, 5.0, 4.0]}, ("time", 2, None, 4.0, "put the rows in order")),
-    ({"time": [-1e308, 0.0, 1e308]}, ("time", 1, None, 0.0, "leave the row out")),
-    ({"stream": ["x", None, "x"]}, ("stream", 1, None, None, "fill it in")),
-    ({"source": ["s", "s", None]}, ("source", 2, None, None, "fill it in")),
-    ({"source": ["s", "s", "other"]}, ("source", 2, None, "other", "add it there")),
-]
-
-
-@pytest.mark.parametrize(("change", "expected"), CELLS)
-def test_tables_and_files(change: Any, expected: Any, tmp_path: Path) -> None:
-    df = pl.DataFrame({**TABLE, "source": ["s"] * 3, **change})
-    f = cf.DirichletFilter(["a", "b"])
-    error = raised(lambda: cf.filter_table(df, f, beta={"s": 1.0}))
-    assert type(error) is cf.RowError
-    found = (error.argument, error.row, error.entry, error.value)
-    assert found == expected[:4]
-    assert advice_text(error.fix).startswith(expected[4])
-    assert error.line is None
-    path = tmp_path / "in.ndjson"
-    if all(value != INF for value in df["time"]):  # which JSON cannot write
-        cf.write_table(df, path)
-        error = raised(lambda: cf.filter_file(path, tmp_path / "out.csv", f, beta={"s": 1.0}))
-        assert (error.row, error.line) == (expected[1], expected[1] + 1)
 
 
 @pytest.mark.parametrize("again", [lambda e: pickle.loads(pickle.dumps(e)), copy.copy])
@@ -124,11 +93,6 @@ def test_the_public_path() -> None:
     assert issubclass(cf.ArgumentError, ValueError)
     error = raised(lambda: cf.DirichletFilter(2, gamma=2))
     assert repr(error) == "ArgumentError('gamma is 2.0; it must lie in [0, 1]')"
-
-
-def test_known_keywords_are_shown_as_before() -> None:
-    names = list(inspect.signature(cf.StickyFilter).parameters)
-    assert names[:3] == ["classes", "stay", "dwell"]
 
 
 def test_warnings_of_tune_name_the_line_that_called_it() -> None:

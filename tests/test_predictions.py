@@ -18,7 +18,6 @@ from hypothesis import strategies as st
 
 import classfilter as cf
 from classfilter.tuning import thin
-from conftest import rejected
 from ndjson_lines import as_line, serve_here
 
 CLASSES = ["walk", "sit", "sleep"]
@@ -184,37 +183,6 @@ def test_labels_stay_labels_where_rows_are_left_out() -> None:
     assert thin([rec], "strong", 5).recordings[0].one_hot.all()
 
 
-WRONG: dict[str, tuple[Any, Any, int | None]] = {
-    "percentages": ([0, 1], [0.5, 60], 1),
-    "negative": ([0, 1], [-0.1, 0.5], 0),
-    "not a number": ([0, 1], [0.5, np.nan], 1),
-    "text": ([0, 1], [0.5, "high"], 1),
-    "too few": ([0, 1], [0.5], None),
-    "probabilities": ([[0.5, 0.3, 0.2]] * 2, 0.5, None),
-}
-
-
-@pytest.mark.parametrize("wrong", WRONG)
-def test_a_wrong_confidence_changes_nothing(wrong: str) -> None:
-    probs, confidence, row = WRONG[wrong]
-    tracker, bank = cf.Tracker(FILTERS["sticky"]()), cf.Bank(FILTERS["sticky"](), 2)
-    calls: list[Callable[[], Any]] = [
-        lambda: tracker.update_many(["a", "b"], 0.0, None, probs, confidence=confidence),
-        lambda: bank.update(probs, confidence=confidence),
-        lambda: cf.rows(
-            time=[0, 1], source="net", probs=probs, classes=CLASSES, confidence=confidence
-        ),
-    ]
-    for call in calls:
-        with rejected("confidence", row=row):
-            call()
-    if row is not None:
-        with rejected("confidence", cf.RowError):
-            tracker.update("a", 0.0, None, probs[row], confidence=confidence[row])
-    assert len(tracker) == 0
-    np.testing.assert_array_equal(bank.filter(0).probs, FILTERS["sticky"]().probs)
-
-
 def test_a_missing_class_has_no_confidence() -> None:
     tracker = cf.Tracker(FILTERS["sticky"]())
     tracker.update_many(["a", "b"], 0.0, None, [-1, None], confidence=[7.0, np.nan])
@@ -233,8 +201,6 @@ def test_a_frame_without_objects() -> None:
     nothing: list[Any] = [None, np.empty(0), []]
     for confidence in nothing:
         assert tracker.update_many(none, 4.0, None, none, confidence=confidence).shape == (0, 3)
-    with rejected("confidence"):
-        tracker.update_many(none, 4.0, None, none, confidence=[0.5])
 
 
 def test_numbers_and_names_that_share_no_class() -> None:
@@ -249,40 +215,6 @@ def test_numbers_and_names_that_share_no_class() -> None:
     assert rec.label is not None
     assert rec.probs.argmax(axis=1).tolist() == [0, 1, 2, 1]
     assert rec.label.tolist() == [0, 1, 2, 0]
-
-
-FLAGS: list[Any] = [
-    [True, False],
-    [np.True_, None],
-    np.array([True, False]),
-    np.array([True, False], object),
-    pd.Series([True, False]),
-]
-
-
-@pytest.mark.parametrize("flags", FLAGS)
-def test_flags_are_no_class_numbers(flags: Any) -> None:
-    """Of the classes speech and silence, True would be silence."""
-    f = cf.StickyFilter(["speech", "silence"], stay=0.5 ** (1 / 1))
-    calls: list[Callable[[Any], Any]] = [
-        lambda flags: f.update(flags[0]),
-        lambda flags: f.run(flags),
-        lambda flags: cf.Tracker(f).update("a", 0, None, flags[0]),
-        lambda flags: cf.Tracker(f).update_many(["a", "a"], [0, 1], None, flags),
-        lambda flags: cf.rows(time=[0, 1], source="s", probs=flags, classes=f.classes),
-        lambda flags: cf.rows(
-            time=[0, 1], source="s", probs=[[0.5, 0.5]] * 2, classes=f.classes, label=flags
-        ),
-        lambda flags: cf.filter_table(pd.DataFrame({"time": [0, 1], "prediction": flags}), f),
-        lambda flags: cf.filter_table(
-            pl.DataFrame({"time": [0, 1], "prediction": [True, None]}), f
-        ),
-    ]
-    state = f.probs.tolist()
-    for call in calls:
-        with pytest.raises(cf.RowError, match=r"np.where\(flags, 'speech', 'silence'\)"):
-            call(flags)
-    assert f.probs.tolist() == state
 
 
 @pytest.mark.parametrize("classes", [["True", "False"], ["False", "True"], [False, True]])

@@ -140,21 +140,3 @@ def test_parameters_are_those_of_scikit_learn() -> None:
     model.fit(data.X, data.y)
     again = pickle.loads(pickle.dumps(model))
     assert again.predict_events(data.X) == model.predict_events(data.X)
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"half_life": 5.0, "event_duration": "1min"}, "is '1min', but filter is not tuned"),
-        ({"event_rule": RULE, "event_duration": 9.0}, "is 9.0, but event_rule is given"),
-        ({"half_life": 5.0, "event_rule": cf.EventRule({"walk": 1.0})}, "no cost of entering"),
-        ({"half_life": 5.0, "event_rule": cf.EventRule(ignore="sit")}, "ignore names 'sit'"),
-        ({"half_life": 5.0, "event_rule": 30.0}, "event_rule is 30.0; it must be an EventRule"),
-    ],
-)
-def test_what_does_not_fit_is_refused_when_fitted(options: Any, message: str) -> None:
-    data = Data()
-    model = FilteredClassifier(LogisticRegression(), **options)
-    with pytest.raises(ValueError, match=message):
-        model.fit(data.X, data.y)
-    assert not hasattr(model, "classes_")

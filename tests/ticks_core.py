@@ -17,7 +17,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from slow_events import Numbers, Rule
+from classfilter import _core
+from slow_events import AS_BY_DEFAULT, Numbers, Rule
 
 CORE = Path(__file__).parents[1] / "src/classfilter/csrc"
 COMPILER = next((name for name in ("gcc", "clang", "cc") if shutil.which(name)), None)
@@ -47,8 +48,7 @@ def _structures(time: Any, mean: Any) -> tuple[Any, Any]:
             ("bias", REALS),
             ("min_duration", c.POINTER(time)),
             ("ignore", BYTES),
-            *((name, time) for name in ("max_gap", "max_delay", "max_duration", "merge_gap")),
-            *((name, time) for name in ("pad_before", "pad_after", "shift")),
+            *((name, time) for name in _core.EVENT_TIMES),
         ]
 
     class Found(c.Structure):
@@ -84,18 +84,16 @@ class Stream:
         self.time: Any = c.c_int64 if ticks else c.c_double
         Settings, self.Found = _structures(self.time, c.c_float if ticks else c.c_double)
         self.rule = Settings(rule.classes, rule.log, rule.floor)
-        uncertain = rule.min_probability
-        self.rule.min_probability = 0.0 if math.isnan(uncertain) else uncertain
+        self.rule.min_probability = rule.min_probability
         for name in ("enter", "leave", "bias"):
             numbers = [float(np.float32(x)) for x in getattr(rule, name)]
             setattr(self.rule, name, (c.c_float * len(numbers))(*numbers))
         lengths = map(self._as_time, rule.min_duration)
         self.rule.min_duration = (self.time * rule.classes)(*lengths)
         self.rule.ignore = (c.c_ubyte * rule.classes)(*(int(x) for x in rule.ignore))
-        for name in ("max_gap", "max_delay", "max_duration", "merge_gap"):
-            setattr(self.rule, name, self._as_time(getattr(rule, name)))
-        for name in ("pad_before", "pad_after", "shift"):
-            setattr(self.rule, name, self._as_time(getattr(rule, name)))
+        for name in _core.EVENT_TIMES:
+            number = getattr(rule, name, AS_BY_DEFAULT.get(name, 0.0))
+            setattr(self.rule, name, self._as_time(number))
         self.prepared = self.core.cf_events_prepare_f32(c.byref(self.rule))
         slots = slots if max(rule.min_duration) > 0 else 0
         size = self.core.cf_events_size_f32(

@@ -209,11 +209,15 @@ JS_EXPORT size_t events_size(size_t classes) {
     return sizeof(js_events) + more * (sizeof(double) + 3 * sizeof(cf_real) + 1);
 }
 
-/* `numbers` are nine settings in the order below; then, K + 1 of each: enter, leave, bias, min_duration, ignore. */
+#define ONE_MORE(name) +1
+#define TAKE_TIME(name) settings->name = *time++;
+
+/* `numbers` are the floor, min_probability and the times; then, K + 1 of each: enter, leave, bias, min_duration, ignore. */
 JS_EXPORT cf_status events_prepare(js_events *rule, size_t classes, int log, const double *numbers) {
     cf_events *const settings = &rule->settings;
     const size_t more = classes + 1;
-    const double *const of_classes = numbers + 9;
+    const double *const of_classes = numbers + 2 CF_EVENTS_TIMES(ONE_MORE);
+    const double *time = numbers + 2;
     cf_real *const enter = (cf_real *)(void *)(rule->durations + more), *const leave = enter + more;
     cf_real *const bias = leave + more;
     unsigned char *const ignore = (unsigned char *)(bias + more);
@@ -234,13 +238,7 @@ JS_EXPORT cf_status events_prepare(js_events *rule, size_t classes, int log, con
     settings->bias = bias;
     settings->min_duration = rule->durations;
     settings->ignore = ignore;
-    settings->max_gap = numbers[2];
-    settings->max_delay = numbers[3];
-    settings->max_duration = numbers[4];
-    settings->merge_gap = numbers[5];
-    settings->pad_before = numbers[6];
-    settings->pad_after = numbers[7];
-    settings->shift = numbers[8];
+    CF_EVENTS_TIMES(TAKE_TIME)
     return cf_events_prepare(settings);
 }
 

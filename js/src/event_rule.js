@@ -1,17 +1,12 @@
 // The rule that turns probabilities into events: expected time right, less a cost per change.
 import { checkOptions, duration, isRow, show } from "./checks.js";
 import { Heads } from "./heads.js";
+import { CORE, EVIDENCE, OPTIONS } from "./rule_options.js";
 import { HeadRules, RuleCore } from "./rule_core.js";
 
-const OPTIONS = [
-  "changeCost", "leaveCost", "minDuration", "mergeGap", "bias", "evidence", "minProbability", "pad", "shift", "ignore", "maxGap",
-  "maxDuration", "maxDelay",
-];
-const EVIDENCE = ["time", "log"];
 /** The smallest probability that `evidence: "log"` takes the logarithm of. */
 const FLOOR = 1e-3;
-const BY_CLASS = ["changeCost", "leaveCost", "minDuration", "bias"];
-const OPTIONAL = ["maxGap", "maxDuration", "maxDelay"];
+const BY_CLASS = OPTIONS.filter(({ byClass }) => byClass).map(({ name }) => name);
 
 /** How events are decided: the path of classes with the most expected time right. */
 export class EventRule {
@@ -22,47 +17,21 @@ export class EventRule {
     if (typeof options !== "object" || options === null || isRow(options)) {
       throw new TypeError(`options is ${show(options)}; give it as { changeCost: "30s" }`);
     }
-    checkOptions("EventRule", options, OPTIONS);
-    const given = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined && value !== null));
-    const { changeCost = 0, leaveCost = 0, minDuration = 0, mergeGap, bias = 0 } = given;
-    const { evidence = "time", minProbability, pad = [0, 0], shift = 0, ignore = [] } = given;
-    this.changeCost = byClass("changeCost", changeCost, span);
-    this.leaveCost = byClass("leaveCost", leaveCost, span);
-    this.minDuration = byClass("minDuration", minDuration, span);
-    this.mergeGap = mergeGap === undefined ? undefined : byClass("mergeGap", mergeGap, span);
-    this.bias = byClass("bias", bias, checkBias);
-    this.evidence = evidence;
-    this.minProbability = minProbability;
-    if (!isRow(pad) || pad.length !== 2) {
-      throw new RangeError(`pad is ${show(pad)}; it must be a pair: the time before and the time after`);
-    }
-    this.pad = Object.freeze(Array.from(pad, (side) => span("pad", side)));
-    this.shift = span("shift", shift);
-    const names = typeof ignore === "string" || typeof ignore[Symbol.iterator] !== "function" ? [ignore] : [...ignore];
-    this.ignore = Object.freeze([...new Set(names.map(String))]);
-    for (const name of OPTIONAL) {
-      this[name] = given[name] === undefined ? undefined : span(name, given[name]);
-      if (this[name] === 0) throw new RangeError(`${name} is 0; it must not be 0: give a positive duration, or null`);
-    }
-    if (!EVIDENCE.includes(evidence)) {
-      throw new RangeError(`evidence is ${show(evidence)}; it must be one of ${EVIDENCE.join(", ")}`);
-    }
-    if (minProbability !== undefined && !(typeof minProbability === "number" && minProbability > 0 && minProbability < 1)) {
-      throw new RangeError(`minProbability is ${show(minProbability)}; it must be a number between 0 and 1`);
+    checkOptions("EventRule", options, OPTIONS.map(({ name }) => name));
+    for (const option of OPTIONS) {
+      const { name, core, byClass } = option;
+      const value = options[name] ?? option.default;
+      this[name] = value === undefined ? undefined : (byClass ? byClassOf : checked)(option, value);
+      if (core === Infinity && this[name] === 0) throw new RangeError(`${name} is 0; it must not be 0: give a positive ${option.kind}, or null`);
     }
     Object.freeze(this);
   }
 
   /** The options that make the same rule: those that are not the default, and the cost of a change. */
   get options() {
-    const isDefault = {
-      leaveCost: 0, minDuration: 0, bias: 0, evidence: "time", pad: "0,0", shift: 0, ignore: "",
-    };
-    const entries = OPTIONS.map((name) => [name, this[name]]).filter(([name, value]) => {
-      const plain = isRow(value) ? value.join() : value;
-      return name === "changeCost" || (value !== undefined && plain !== isDefault[name]);
-    });
-    return structuredClone(Object.fromEntries(entries));
+    const isDefault = (option) => JSON.stringify(this[option.name]) === JSON.stringify(option.default);
+    const given = OPTIONS.filter((option) => option.name === "changeCost" || !isDefault(option));
+    return structuredClone(Object.fromEntries(given.map(({ name }) => [name, this[name]])));
   }
 
   /** Raise for a class that is named here and is not one of these. */
@@ -75,7 +44,7 @@ export class EventRule {
           "their own: give one duration, or minDuration of what is between",
       );
     }
-    for (const argument of [...BY_CLASS, "mergeGap"]) {
+    for (const argument of BY_CLASS) {
       if (isObject(this[argument])) requireKnown(argument, Object.keys(this[argument]), names);
     }
     requireKnown("ignore", this.ignore, names);
@@ -121,17 +90,10 @@ export class EventRule {
 
   #ofClasses(names, type) {
     const enter = numbersOf(this.changeCost, names);
-    const [minProbability, maxGap, maxDelay, maxDuration] = [
-      this.minProbability ?? 0, this.maxGap ?? Infinity, this.maxDelay ?? Infinity, this.maxDuration ?? Infinity,
-    ];
-    if (minProbability > 0 && minProbability < 1e-30) {
-      throw new RangeError(`minProbability is ${minProbability}; it must be at least 1e-30`);
-    }
-    if (minProbability > 0) enter.push(Math.max(...enter)); // "uncertain" costs as the dearest class to enter
-    const settings = {
-      floor: FLOOR, minProbability, maxGap, maxDelay, maxDuration, mergeGap: this.mergeGap ?? -1,
-      padBefore: this.pad[0], padAfter: this.pad[1], shift: this.shift,
-    };
+    if (this.minProbability !== undefined) enter.push(Math.max(...enter)); // "uncertain" costs as the dearest class to enter
+    const others = { floor: FLOOR, padBefore: this.pad[0], padAfter: this.pad[1] };
+    const ofCore = Object.fromEntries(OPTIONS.map(({ name, core }) => [name, this[name] ?? core]));
+    const settings = Object.fromEntries(CORE.map((name) => [name, others[name] ?? ofCore[name]]));
     const each = {
       enter, leave: numbersOf(this.leaveCost, names), bias: numbersOf(this.bias, names),
       minDuration: numbersOf(this.minDuration, names), ignore: names.map((name) => Number(this.ignore.includes(name))),
@@ -142,14 +104,18 @@ export class EventRule {
 
 const isObject = (value) => typeof value === "object" && value !== null;
 
-/** One number, or one for each class that is named, checked. */
-function byClass(argument, value, check) {
-  if (!isObject(value) || isRow(value)) return check(argument, value);
-  const checked = Object.create(null);
+/** One value, or one for each class that is named, checked. */
+function byClassOf(option, value) {
+  if (!isObject(value) || isRow(value)) return checked(option, value);
+  const each = Object.create(null);
   for (const [name, x] of value instanceof Map ? value : Object.entries(value)) {
-    checked[name] = check(`${argument}[${show(String(name))}]`, x);
+    each[name] = checked(option, x, `${option.name}[${show(String(name))}]`);
   }
-  return Object.freeze(checked);
+  return Object.freeze(each);
+}
+
+function checked(option, value, argument = option.name) {
+  return CHECKS[option.kind](argument, value, option);
 }
 
 /** A duration that is neither negative nor infinite. */
@@ -159,10 +125,26 @@ function span(argument, value) {
   throw new RangeError(`${argument} is ${show(value)}; it must not be negative, and finite`);
 }
 
-function checkBias(argument, value) {
-  if (typeof value === "number" && value >= -1 && value <= 1) return value;
-  throw new RangeError(`${argument} is ${show(value)}; it must be a number from -1 to 1`);
-}
+const CHECKS = {
+  cost: span,
+  duration: span,
+  number(argument, value, { least, most }) {
+    if (typeof value === "number" && value >= least && value <= most) return value;
+    throw new RangeError(`${argument} is ${show(value)}; it must be a number from ${least} to ${most}`);
+  },
+  pair(argument, value) {
+    if (isRow(value) && value.length === 2) return Object.freeze(Array.from(value, (side) => span(argument, side)));
+    throw new RangeError(`${argument} is ${show(value)}; it must be a pair: the time before and the time after`);
+  },
+  evidence(argument, value) {
+    if (EVIDENCE.includes(value)) return value;
+    throw new RangeError(`${argument} is ${show(value)}; it must be one of ${EVIDENCE.join(", ")}`);
+  },
+  classes(_, value) {
+    const names = typeof value === "string" || typeof value[Symbol.iterator] !== "function" ? [value] : [...value];
+    return Object.freeze([...new Set(names.map(String))]);
+  },
+};
 
 function requireKnown(argument, named, classes) {
   const unknown = named.find((name) => !classes.includes(name));

@@ -250,6 +250,8 @@ class Adaptive:
         self,
     ) -> tuple[float, float, float, float, float, float, float, int, float, float, float]: ...
 
+EVENT_TIMES: tuple[str, ...]
+
 @disjoint_base
 class EventRule:
     def __init__(
@@ -264,15 +266,9 @@ class EventRule:
         log: bool,
         floor: float,
         min_probability: float,
-        max_gap: float,
-        max_delay: float,
-        merge_gap: float,
-        pad_before: float,
-        pad_after: float,
-        shift: float,
-        max_duration: float,
         nodes: int = ...,
         slots: int = ...,
+        **times: float,
     ) -> None: ...
     def start(self) -> bytes: ...
     def update(

@@ -146,7 +146,7 @@ def test_states_are_private_and_tables_are_not(run: Run) -> None:
 
 @pytest.mark.slow
 def test_completion_of_the_command_line() -> None:
-    """As the shell asks for it; `docs/guide.md` says how to turn it on."""
+    """As the shell asks for it; `docs/quickstart.md` says how to turn it on."""
     question = {"COMP_WORDS": "classfilter com", "COMP_CWORD": "1"}
     environment = os.environ | question | {"_CLASSFILTER_COMPLETE": "bash_complete"}
     code = "import sys; from classfilter.cli import main; sys.argv = ['classfilter']; main()"

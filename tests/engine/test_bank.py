@@ -3,7 +3,6 @@
 from typing import Any
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -59,10 +58,3 @@ def test_silent_streams_are_filters_to_the_sign_of_a_zero() -> None:
     bank.update([row] * N, beta=np.arange(N) % 2)
     f.update(row, beta=0.0)
     assert (np.signbit(bank._states[::2, 0]) == np.signbit(f.eta)).all()
-
-
-def test_a_second_initialisation_of_a_bank_is_refused() -> None:
-    bank = cf.Bank(cf.DirichletFilter(2), 3)
-    with pytest.raises(RuntimeError, match="the"):
-        bank.__init__(cf.DirichletFilter(5), 3)  # type: ignore[misc]
-    assert bank.alpha.shape == (3, 2)

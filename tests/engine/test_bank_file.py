@@ -28,22 +28,6 @@ def test_saved_pickled_and_continued(make: Any, tmp_path: Path) -> None:
     assert same_states(pickled, [make(4)] * 20)
 
 
-@pytest.mark.parametrize(
-    ("other", "setting"),
-    [
-        (cf.DirichletFilter(3), "classes"),
-        (cf.StickyFilter(["a", "b", "c"]), "filter"),
-        (cf.DirichletFilter(["a", "b", "c"], 0.95), "gamma"),
-        (cf.DirichletFilter(["a", "b", "c"], dtype="float32"), "dtype"),
-    ],
-)
-def test_a_bank_of_other_settings_is_refused(other: Any, setting: str, tmp_path: Path) -> None:
-    cf.Bank(cf.DirichletFilter(["a", "b", "c"]), 5).save(tmp_path / "bank.db")
-    assert [p.name for p in tmp_path.iterdir()] == ["bank.db"]
-    with pytest.raises(ValueError, match=f"with {setting} "):
-        cf.Bank(other, 1).load(tmp_path / "bank.db")
-
-
 @every_filter
 @pytest.mark.parametrize(
     ("states", "place"),

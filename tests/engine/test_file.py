@@ -50,9 +50,9 @@ def tracker(path: Path, rows: int = 3) -> None:
 def content(tracker: cf.Tracker) -> Any:
     saved = tracker._saved("tracker")
     return (
-        repr((saved.names, saved.meta, saved.pipe.settings, saved.events)),
-        *(column.tobytes() for column in saved.columns[:4]),
-        [tracker._rest_of(saved.columns)(i) for i in range(len(saved.names))],
+        repr((saved.streams.names, saved.meta, saved.pipe.settings, saved.events)),
+        *(column.tobytes() for column in saved.streams.columns[:4]),
+        [tracker._rest_of(saved.streams.columns)(i) for i in range(saved.streams.total)],
     )
 
 
@@ -106,23 +106,31 @@ every_kind = pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
 
 
 @every_kind
-def test_damage_in_any_place_never_crashes(kind: Kind, tmp_path: Path) -> None:
-    """What is cut off is told, or is nothing; of a number that is changed, nobody can tell."""
-    path, other, refused = tmp_path / "file", tmp_path / "other", 0
+def test_damage_is_told_or_changes_nothing(kind: Kind, tmp_path: Path) -> None:
+    """A bit in any place, an end that is cut off, and some bytes at random."""
+    path, other, refused, rng = tmp_path / "file", tmp_path / "other", 0, random.Random(0)
     kind.write(path)
     content = path.read_bytes()
     other.write_bytes(content)
-    whole = kind.read(other)
-    for at in range(1, len(content), 61):
-        for damaged in (flipped(content, at), content[:at]):
-            other.write_bytes(damaged)
-            try:
-                got = kind.read(other)
-            except ValueError as error:
-                refused += str(other) in str(error)
-            else:
-                assert got == whole or len(damaged) == len(content), at
-    assert refused > len(content) / 61 / 2
+    whole, used = kind.read(other), [i for i, byte in enumerate(content) if byte]
+    damaged = [flipped(content, at) for at in rng.sample(used, 250)]
+    damaged += [content[:at] for at in range(1, len(content), 97)]
+    for _ in range(150):
+        changed = bytearray(content)
+        for at in rng.sample(used, rng.randrange(1, 9)):
+            changed[at] = rng.randrange(256)
+        damaged.append(bytes(changed))
+    for one in damaged:
+        for left in tmp_path.glob("other?*"):  # a log that cannot be brought into the file
+            left.unlink(missing_ok=True)
+        other.write_bytes(one)
+        try:
+            got = kind.read(other)
+        except (ValueError, OSError) as error:
+            refused += str(other) in str(error)
+        else:
+            assert got == whole
+    assert refused > len(damaged) / 2
 
 
 @every_kind
@@ -165,9 +173,11 @@ def test_one_file_that_only_its_owner_reads(tmp_path: Path) -> None:
     assert names == ["ann", 7, b'["b", null]']
 
 
-@pytest.mark.parametrize("limits", [{}, {"expire_after": 40.0}, {"max_streams": 9}])
+@pytest.mark.parametrize(
+    "limits", [{}, {"expire_after": 40.0}, {"max_jump": 60.0}, {"max_streams": 9}]
+)
 @pytest.mark.parametrize("policy", [None, Adaptive(0.5)])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_a_save_of_what_changed_equals_one_of_all(
     limits: Any, policy: Any, seed: int, tmp_path: Path
 ) -> None:
@@ -180,7 +190,11 @@ def test_a_save_of_what_changed_equals_one_of_all(
         for _ in range(rng.randrange(4)):
             clock += rng.choice([0.0, 0.0, 1.0, 5.0])
             probs = rng.choice([[0.9, 0.1], [0.2, 0.8], [np.nan, np.nan]])
-            first.update(f"s{rng.randrange(20)}", clock, "weak", probs)
+            wrong = 1e3 * (rng.random() < 0.2)  # some clocks
+            with suppress(ValueError):
+                first.update(f"s{rng.randrange(20)}", clock + wrong, "weak", probs)
+        if limits.get("expire_after") and rng.random() < 0.1:
+            first.expire(clock - 10.0)
         if first.streams and rng.random() < 0.2:
             first.drop([rng.choice(first.streams)])
         if first.streams and rng.random() < 0.2:
@@ -191,10 +205,6 @@ def test_a_save_of_what_changed_equals_one_of_all(
             first = cf.Tracker.load(path) if path.exists() else first
             continue
         first.save(path)
-        first.save(tmp_path / "all")
-        first._written = store.Written.__new__(store.Written)
-        (tmp_path / "all").unlink()
-        first._written = None
         whole = cf.Tracker.load(path)
         assert content(whole) == content(first)
         first = whole

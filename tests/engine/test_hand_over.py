@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
@@ -15,7 +13,6 @@ from hypothesis import strategies as st
 import classfilter as cf
 from conftest import rejected
 from live_event_cases import expected, random_live
-from saved_files import sql
 
 GOOD = [0.7, 0.3]
 
@@ -130,28 +127,3 @@ def test_a_wrong_clock_keeps_its_witness() -> None:
     assert len(tracker) == 4
     tracker.update("c", 1e6, None, GOOD)
     assert set(tracker.streams) == {"z", "b", "c"}
-
-
-def known(tracker: cf.Tracker, folder: Path) -> Any:
-    tracker.save(folder / "file")
-    return [
-        sql(folder / "file", f"SELECT * FROM {table} WHERE name != 'token'")
-        for table in ("streams", "meta")
-    ]
-
-
-def test_what_cannot_be_handed_over_changes_nothing(tmp_path: Path) -> None:
-    tracker = cf.Tracker(cf.RawFilter(2), events=cf.EventRule(1.0), expire_after=10.0)
-    tracker.update_many(["a", "b"], [0.0, 1.0], None, [GOOD, GOOD])
-    before = known(tracker, tmp_path)
-    with rejected("new"):
-        tracker.hand_over("a", "b")
-    with rejected("new"):
-        tracker.hand_over("a", "a")
-    with pytest.raises(KeyError, match="there is no stream 'c'"):
-        tracker.hand_over("c", "d")
-    with rejected("stream"):
-        tracker.hand_over("a", math.nan)
-    with pytest.raises(TypeError, match="unhashable"):
-        tracker.hand_over("a", ["b"])  # type: ignore[arg-type]
-    assert known(tracker, tmp_path) == before

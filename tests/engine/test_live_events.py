@@ -18,7 +18,6 @@ from hypothesis import strategies as st
 
 import classfilter as cf
 import label_event_cases
-from conftest import rejected
 from label_event_cases import LABELS, random_labels, random_lagged_labels
 from live_event_cases import (
     CLASSES,
@@ -359,28 +358,11 @@ def test_the_rule_of_a_pipe_is_used_only_if_asked_for() -> None:
     assert len({cf.Tracker(pipe).pipe.digest, pipe.digest, other.pipe.digest}) == 3
 
 
-def test_a_lag_that_does_not_fit_is_refused() -> None:
+def test_with_a_lag_the_rule_of_the_smoother_is_used() -> None:
     rule, sticky = cf.EventRule(1.0), cf.StickyFilter(CLASSES)
-    with pytest.raises(TypeError, match="filter"):
-        cf.Tracker(cf.EmaFilter(CLASSES), events=rule, lag=2)
-    with rejected("lag"):
-        cf.Tracker(sticky, events=rule, lag=0)
-    with rejected("lag"):
-        cf.Tracker(sticky, lag=2)
-    with pytest.raises(TypeError, match="lag"):
-        cf.Tracker(sticky, events=rule, lag=1.5)  # type: ignore[arg-type]
-    with rejected("events"):
-        cf.Tracker(sticky, events=True, lag=2)
     both = cf.Pipeline(sticky, rule=rule, smoother=cf.Pipeline(sticky, rule=cf.EventRule(9.0)))
     assert cf.Tracker(both, events=True, lag=3).pipe.rule == cf.EventRule(9.0)
     assert cf.Tracker(both, events=True).pipe.rule == rule
-
-
-def test_of_a_stream_that_is_not_there() -> None:
-    tracker = cf.Tracker(cf.DirichletFilter(CLASSES), events=cf.EventRule(1.0))
-    assert tracker.pop_events() == []
-    with pytest.raises(KeyError, match="there"):
-        tracker.current("ann")
 
 
 def waiting(path: Path, lag: int | None) -> None:

@@ -113,3 +113,9 @@ def test_reading_a_stream_makes_no_filter(monkeypatch: pytest.MonkeyPatch) -> No
     np.testing.assert_array_equal(tracker.probs("a"), estimate)
     assert [tracker.label(name) for name in "ab"] == ["sit", "walk"]
     assert tracker.filter("a").label == "sit"
+
+
+def test_an_index_counts_whatever_the_names_are() -> None:
+    tracker = cf.Tracker(cf.DirichletFilter([5, 7, 9]))
+    tracker.update("a", 0.0, None, 1)
+    assert tracker.label("a") == 7

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -27,36 +26,6 @@ def test_a_name_that_cannot_be_saved(tmp_path: Path) -> None:
     with pytest.raises(TypeError, match="stream"):
         tracker.save(path)
     assert not path.exists()
-
-
-@pytest.mark.parametrize(
-    ("row", "argument"),
-    [
-        (("a", 4.0, "weak", GOOD[3]), "time"),
-        (("b", math.nan, "weak", GOOD[3]), "time"),
-        (("b", math.inf, "weak", GOOD[3]), "time"),
-        (("b", "noon", "weak", GOOD[3]), "time"),
-        (("b", 5.0, "other", GOOD[3]), "source"),
-        (("b", 5.0, None, GOOD[3]), "source"),
-        (("b", 5.0, "weak", [0.8, 0.1]), "probs"),
-        (("b", 5.0, "strong", [0.8, -0.1, 0.3]), "probs"),
-        (("b", 5.0, "weak", [0.8, 0.1, 0.8]), "probs"),
-    ],
-)
-def test_an_invalid_row_changes_nothing(row: tuple[Any, ...], argument: str) -> None:
-    tracker = cf.Tracker(cf.DirichletFilter(CLASSES), beta=WEIGHTS)
-    tracker.update(*GOOD)
-    before = tracker.filter("a").state, tracker.streams
-    with rejected(argument):
-        tracker.update(*row)
-    columns = zip(GOOD, row, strict=True)
-    streams, times, sources, probs = ([a, b] for a, b in columns)
-    with pytest.raises(ValueError, match=r"time|source|probs|sum"):
-        tracker.update_many(streams, times, sources, probs)
-    np.testing.assert_equal((tracker.filter("a").state, tracker.streams), before)
-    tracker.update("c", 0.0, "strong", [0.8, 0.1, 0.1])  # takes the room that was given back
-    fresh = cf.DirichletFilter(CLASSES)
-    np.testing.assert_array_equal(tracker.probs("c"), fresh.update([0.8, 0.1, 0.1], 1.0, 0.0))
 
 
 def test_datetimes_are_seconds() -> None:

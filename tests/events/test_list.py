@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 import classfilter as cf
 from classfilter.events import date_text
 from classfilter.events.dates import zone_of
-from conftest import rejected
 
 MAY = 1_714_550_400.0  # 2024-05-01T08:00:00Z
 NIGHT = [
@@ -98,12 +97,8 @@ def test_columns_are_renamed_others_ignored_and_duration_serves() -> None:
     assert events == [(None, "a", 1.0, 3.5, None), (None, "b", 2.0, 5.0, None)]
 
 
-def test_what_is_no_list_of_events() -> None:
-    with rejected("events"):
-        cf.Events.of(3)
+def test_a_table_is_a_list_of_events() -> None:
     assert cf.Events.of(cf.Events(NIGHT).to_table("pyarrow")) == NIGHT
-    with rejected("zone"):
-        cf.Events([], zone="Mars")
 
 
 def test_text_has_the_first_events_and_the_number_of_all() -> None:

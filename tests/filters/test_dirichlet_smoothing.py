@@ -207,30 +207,6 @@ def test_sums_that_decay() -> None:
         _core.decayed_sums(8.0, before[:4], decay, added)
 
 
-def test_arrays_that_do_not_fit_are_refused() -> None:
-    f, single = cf.DirichletFilter(2, 0.5), cf.DirichletFilter(2, 0.5, dtype=np.float32)
-    states, s, ones = np.ones((3, 3)), np.full((2, 2), 0.5), np.ones(2)
-    for chain, before in ((states, [2, 1]), (states, [2, 3]), (states[:1], [0, 0])):
-        with pytest.raises(ValueError, match="_update_chain"):
-            f._update_chain(chain, np.array(before), s, ones, ones)
-    slots = np.array([0, 2])
-    wrong: tuple[Any, ...]
-    for wrong in (
-        (states, np.array([0, 3]), ones, ones, s, s, ones, s.copy()),
-        (states, slots, ones, ones, s[:1], s, ones, s.copy()),
-        (states, slots, ones, ones, s, np.asfortranarray(s), ones, s.copy()),
-        (states.astype(np.float32), slots, ones, ones, s, s, ones, s.copy()),
-    ):
-        with pytest.raises(ValueError, match="_join"):
-            f._join(*wrong)
-    with pytest.raises(ValueError, match="_join"):
-        single._join(states, slots, ones, ones, s, s, ones, s.copy())
-    with pytest.raises(ValueError, match="_means"):
-        f._means(states[:, :2])
-    with pytest.raises(ValueError, match="_means"):
-        single._means(states)
-
-
 @pytest.mark.parametrize("lag", [None, 2])
 def test_rows_in_single_precision(lag: int | None) -> None:
     """Rows that are float32 already, as those of labels are, count as the same numbers do."""

@@ -51,17 +51,6 @@ def bits(f: Any) -> list[bytes]:
     return [np.asarray(part).tobytes() for part in f.state]
 
 
-@every_filter
-def test_a_second_initialisation_is_refused(make: Any) -> None:
-    f = make()
-    f.update([0.7, 0.2, 0.1])
-    before, options, text = bits(f), dict(f._options), repr(f)
-    for classes in (2, 3, 5000):
-        with pytest.raises(RuntimeError, match="the"):
-            f.__init__(classes)
-    assert (bits(f), f._options, repr(f), f.classes) == (before, options, text, (0, 1, 2))
-
-
 class Array:
     """An argument that does something while it is read."""
 

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from scipy.linalg import expm
 
 import classfilter as cf
-from conftest import rejected
 from markov import random_prior, random_rates
 from streams import Stream, options, random_stream, streams
 
@@ -90,20 +89,3 @@ def test_the_filter_does_not_change(which: int) -> None:
     moved = cf.smooth(f, *stream)  # it starts from the current state, not from the prior
     f.reset()
     assert np.abs(cf.smooth(f, *stream) - moved).max() > 1e-6
-
-
-@pytest.mark.parametrize("lag", [None, 0, 2])
-@pytest.mark.parametrize("kind", [cf.DirichletFilter, cf.StickyFilter])
-def test_invalid_rows_are_named(kind: Any, lag: int | None) -> None:
-    f, valid = kind(2), [0.5, 0.5]
-    f.update([0.9, 0.1])
-    before = f.probs
-    with rejected("probs", row=2, entry=0):
-        cf.smooth(f, [valid, valid, [-0.5, 1.5], valid], lag=lag)
-    with rejected("beta", row=1):
-        cf.smooth(f, [valid, valid], [1.0, 2.0], lag=lag)
-    with rejected("dt", row=1):
-        cf.smooth(f, [valid, valid], 1.0, [1.0, -1.0], lag=lag)
-    with pytest.raises(ValueError, match="beta"):
-        cf.smooth(f, [valid, valid], [1.0, 1.0, 1.0], lag=lag)
-    np.testing.assert_array_equal(f.probs, before)

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 import classfilter as cf
 from classfilter import _core
-from conftest import rejected
 from streams import Stream, random_stream, streams
 
 Rows = NDArray[Any]
@@ -86,12 +85,6 @@ def test_numbers_with_fewer_digits_become_zero(dtype: Any) -> None:
 def test_a_temperature_of_one_copies_the_bits(dtype: Any) -> None:
     rows = some_rows(3, dtype)
     assert _core.temper(rows, 1.0).tobytes() == rows.tobytes()
-
-
-@pytest.mark.parametrize("row", [[0.5, -0.1], [0.5, np.nan], [np.inf, 0.5], [0.0, 0.0]])
-def test_rows_that_are_no_estimates(row: list[float]) -> None:
-    with pytest.raises(ValueError, match="probs of a state"):
-        _core.temper(np.array([[0.5, 0.5], row]), 2.0)
 
 
 MAKE: dict[str, Callable[..., Any]] = {
@@ -167,11 +160,3 @@ def test_files_and_representations(make: Any, tmp_path: Path) -> None:
     other: Any = cf.Bank(make(3), streams=1)
     with pytest.raises(ValueError, match=r"written with temperature 1\.4, but here it is 1\.0"):
         other.load(tmp_path / "bank")
-
-
-@pytest.mark.parametrize("kind", [cf.StickyFilter, cf.DirichletFilter])
-@pytest.mark.parametrize("value", [0.0, 0.049, 20.1, -1, np.nan, np.inf, "warm", None, True, [1.0]])
-def test_what_is_no_temperature(kind: Any, value: Any) -> None:
-    with rejected("temperature") as of:
-        kind(3, temperature=value)
-    assert of.value.argument == "temperature"

@@ -197,24 +197,3 @@ def test_an_invalid_row_leaves_no_file(
         with rejected(argument, row=110):
             cf.filter_file(path, out, SMOOTHERS[0], beta=BETA, lag=lag)
         assert [p.name for p in tmp_path.iterdir()] == ["day.parquet"]
-
-
-def test_what_cannot_smooth(tmp_path: Path, run: Run) -> None:
-    df = day()
-    cf.write_table(df, "day.parquet")
-    rule = cf.HoldFilter(CLASSES)
-    with pytest.raises(TypeError, match="filter"):
-        cf.smooth_table(df, rule)
-    with pytest.raises(TypeError, match="filter"):
-        cf.filter_file("day.parquet", "out.parquet", rule, lag=3)
-    with pytest.raises(ValueError, match="lag"):
-        cf.filter_file("day.parquet", "out.parquet", SMOOTHERS[0], lag=-1)
-    with pytest.raises(ValueError, match="lag"):
-        cf.smooth_table(df, SMOOTHERS[0], lag=-1)
-    cf.Pipeline(rule).save("rule.json")
-    arguments = ["filter", "day.parquet", "-o", "out.parquet"]
-    code, _, err = run(*arguments, "--smooth", "--config", "rule.json")
-    assert (code, "HoldFilter, which cannot smooth" in err) == (1, True)
-    code, _, err = run(*arguments, "--lag", "-1")
-    assert (code, "--lag" in err) == (2, True)
-    assert not Path("out.parquet").exists()

@@ -15,11 +15,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import classfilter as cf
-from classfilter import RawFilter, filter_file, read_table, write_table
+from classfilter import read_table, write_table
 from classfilter.inputs import Heads, TableFormat, result_columns
 from classfilter.support import atomic
 from classfilter.support.atomic import atomic_write, syncing
-from example_tables import FILES, KINDS, columns, tables
+from example_tables import FILES, KINDS, columns, tables, walk_sit
 
 
 @pytest.mark.filterwarnings("ignore::classfilter.inputs.OddRowsWarning")
@@ -73,16 +73,6 @@ def test_names_in_csv_are_text(tmp_path: Path) -> None:
     assert rec.label.tolist() == [0, -1]
 
 
-def test_two_columns_of_one_name(tmp_path: Path) -> None:
-    path, out = tmp_path / "day.csv", tmp_path / "out.csv"
-    path.write_text("time,p_a,p_b,p_a,,\n0,0.5,0.5,0.1,,\n")
-    with pytest.raises(ValueError, match=r"day.csv has several columns 'p_a'; rename"):
-        read_table(path)
-    with pytest.raises(ValueError, match=r"day.csv has several columns 'p_a'; rename"):
-        filter_file(path, out, RawFilter(["a", "b"]))
-    assert not out.exists()
-
-
 class Name(str):
     """A name that counts how often it is compared."""
 
@@ -116,6 +106,16 @@ def test_missing_observations_in_csv(tmp_path: Path) -> None:
     assert np.isnan(rec.probs).all(axis=1).tolist() == [True, True, False]
     path.write_text("time,p_a,p_b\n0,,\n")
     assert np.isnan(cf.rows(read_table(path)).probs).all()
+
+
+def test_nan_in_a_text_file_is_missing(tmp_path: Path) -> None:
+    """Written as text by others; it does not turn the other numbers of the column into text."""
+    path = tmp_path / "day.csv"
+    path.write_text("time,p_walk,p_sit\n0,0.9,0.1\n5,0.4,0.6\n9,nan,NaN\n")
+    assert cf.rows(path).observed().tolist() == [True, True, False]
+    expected = cf.filter_table(path, walk_sit())["class"].to_list()
+    cf.filter_file(path, tmp_path / "out.csv", walk_sit())
+    assert cf.read_table(tmp_path / "out.csv")["class"].to_list() == expected
 
 
 def test_a_name_with_brackets_is_not_a_pattern(tmp_path: Path) -> None:

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import classfilter as cf
-from conftest import rejected
 from example_tables import KINDS, NAN, column, names_of
 
 PROBS = [[0.9, 0.1], None, [0.4, 0.6]]
@@ -43,19 +42,3 @@ def test_the_filter_names_the_classes_and_the_table_stays(kind: str) -> None:
 def test_columns_of_classes_come_first(kind: str) -> None:
     rows = cf.rows(table(kind, p_a=[0.2] * 3, p_b=[0.8] * 3))
     assert rows.probs.tolist() == [[0.2, 0.8]] * 3
-
-
-@every_kind
-@pytest.mark.parametrize(
-    ("probs", "argument", "row"),
-    [
-        ([[0.9, 0.1], [1.0], [0.4, 0.6]], "column probs", 1),
-        ([[0.9, 0.1], [], [0.4, 0.6]], "column probs", 1),
-        ([[0.9, 0.1], [0.5, None], [0.4, 0.6]], "probs", 1),
-        ([[0.9, 0.1], [0.5, 0.5], [0.4, 0.8]], "probs", 2),
-        (["0.9 0.1", "", "0.4 0.6"], "the table", None),
-    ],
-)
-def test_other_lists_are_refused(kind: str, probs: Any, argument: str, row: int | None) -> None:
-    with rejected(argument, row=row):
-        cf.rows(table(kind, probs), classes=["a", "b"])

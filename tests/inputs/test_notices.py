@@ -48,19 +48,6 @@ def table(rows: int = 4, **cells: Any) -> pl.DataFrame:
     return pl.DataFrame(time | cells | {"p_walk": p, "p_sit": 1 - p})
 
 
-@pytest.mark.parametrize("by", [cf.rows, lambda df: cf.filter_table(df, walk_sit())])
-@pytest.mark.parametrize(
-    ("names", "other"),
-    [(["Ann", "bob"], "ann"), (["ann", "bob"], "ann "), (["7", "8"], 7)],
-)
-def test_streams_that_are_named_alike(by: Any, names: list[Any], other: Any) -> None:
-    stream = pl.Series([*names, other, other], dtype=pl.Object)
-    why = rf"streams are {names[0]!r} and {other!r}, which differ only .*; they are counted apart"
-    with pytest.warns(OddRowsWarning, match=why):
-        by(table(stream=stream))
-    by(table(stream=pl.Series([*names, "eve", "eve"], dtype=pl.Object)))
-
-
 def test_rows_that_stand_twice() -> None:
     df = table(stream=["a", "b", "a", "b"])
     with pytest.warns(OddRowsWarning, match="the table has 4 rows with the same stream, time, sou"):

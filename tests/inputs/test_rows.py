@@ -273,22 +273,6 @@ def test_order_is_found_once(sort: bool, monkeypatch: pytest.MonkeyPatch) -> Non
         assert calls == 1
 
 
-@pytest.mark.parametrize(
-    ("beta", "message"),
-    [
-        ({"weak": 0.1}, r"source in row 1 is 'strong', which has no weight; beta names \['weak'\]"),
-        ({"weak": 1.5, "strong": 1.0}, r"beta\['weak'\] is 1\.5; it must be a number in \[0, 1\]"),
-        ({"weak": NAN, "strong": 1.0}, r"beta\['weak'\] is nan"),
-        ({"weak": "0.5", "strong": 1.0}, r"beta\['weak'\] is '0\.5'"),
-        ({"weak": True, "strong": 1.0}, r"beta\['weak'\] is True"),
-        (-0.5, r"beta is -0\.5"),
-    ],
-)
-def test_invalid_weights(beta: Any, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        cf.Pipeline(cf.DirichletFilter(CLASSES), beta=beta).run(three())
-
-
 @given(streams(), options())
 def test_a_run_is_a_loop_of_updates(s: Stream, settings: dict[str, Any]) -> None:
     """From the initial state; the filter does not change."""

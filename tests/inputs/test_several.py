@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import polars as pl
-import pytest
 
 import classfilter as cf
 from conftest import rejected
@@ -71,32 +70,3 @@ def test_sliding_windows() -> None:
     assert cf.rows(windows(None)).classes == ("0", "1")
     assert cf.rows(windows(None), classes=["a", "b"]).classes == ("a", "b")
     assert not cf.rows(windows(["ann", "bob"]), scores="independent").heads.is_exclusive
-
-
-@pytest.mark.parametrize(
-    ("data", "what"),
-    [
-        ([None], "has None as part 0"),
-        ({"ann": None}, "has None as part 'ann'"),
-        ([of(0), 3], "has 3 as part 1"),
-        ({"time": [0.0], "p_walk": [0.5], "p_sit": [0.5]}, r"has \[0.0\] as part 'time'"),
-    ],
-)
-def test_a_part_that_is_no_table(data: Any, what: str) -> None:
-    for read in (cf.rows, cf.tune, cf.label_events):
-        with pytest.raises(cf.ArgumentError, match=rf"^data {what}; each part .* rows\(time=...,"):
-            read(data)
-
-
-def test_several_tables_are_read_first() -> None:
-    table = pd.DataFrame(columns())
-    for call in (cf.filter_table, cf.smooth_table):
-        for data in ({"ann": table}, [table]):
-            with pytest.raises(
-                TypeError, match=r"streams are read by classfilter.rows\(...\) first"
-            ):
-                call(data, cf.StickyFilter(["walk", "sit"]))
-    with pytest.raises(TypeError, match=r"arrays are read by classfilter.rows\(time=..., probs="):
-        cf.filter_table(np.full((3, 2), 0.5), cf.StickyFilter(["walk", "sit"]))
-    with pytest.raises(cf.ArgumentError, match="rows is None; give a dataframe, a path or Rows"):
-        cf.tune(None)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,42 +10,11 @@ import pytest
 
 import classfilter as cf
 from conftest import rejected
-from example_tables import KINDS, walk_sit
+from example_tables import walk_sit
 
 ROWS = {"p_walk": [0.9, 0.2, 0.8, 0.1], "p_sit": [0.1, 0.8, 0.2, 0.9]}
 IN_TURN = {"time": [0, 0, 5, 5], "Machine": ["A", "B", "A", "B"], "unit": [7, 7, 7, 7]}
 BLOCKS = {"time": [0, 5, 0, 5], "Machine": ["A", "A", "B", "B"], "number": [1, 2, 3, 4]}
-CALLS: list[Callable[..., Any]] = [
-    lambda df: cf.filter_table(df, walk_sit()),
-    lambda df: cf.smooth_table(df, walk_sit()),
-    cf.rows,
-    lambda df: cf.events(df, walk_sit(), cf.EventRule(change_cost=1.0)),
-]
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("call", CALLS)
-def test_times_that_go_back_name_the_column(call: Callable[..., Any], kind: str) -> None:
-    df = KINDS[kind](BLOCKS | ROWS)
-    with pytest.raises(cf.RowError) as caught:
-        call(df)
-    assert str(caught.value) == (
-        "time in row 2 is 0.0, before 5.0, that of the row before it; the table has no column "
-        "stream, but 'Machine' may be one: if the rows are of several streams, name the column: "
-        'columns={"stream": "Machine"}; if they are of one stream, put the rows in order of time, '
-        "or give sort=True"
-    )
-    call(cf.rows(df, columns={"stream": "Machine"}))
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("call", CALLS)
-def test_streams_in_turn_are_warned_of(call: Callable[..., Any], kind: str) -> None:
-    df = KINDS[kind](IN_TURN | ROWS)
-    with pytest.warns(UserWarning, match="'Machine' may be one.* name the column"):
-        call(df)
-    call(cf.rows(df, columns={"stream": "Machine"}))
-    call(cf.rows(df, columns={"source": "Machine"}))
 
 
 def test_in_files(tmp_path: Path) -> None:

@@ -137,7 +137,7 @@ def test_rows_dates_and_names() -> None:
     result = of_rows({}, classes=["a", "b"], times=[0.0], probs=[[0.9, 0.1]])
     assert result["events"] == []  # a single row stands for no time
     result = of_rows({"minProbability": 1e-40}, True, **given)
-    assert result["message"] == "minProbability is 1e-40; it must be at least 1e-30"
+    assert result["message"] == "minProbability is 1e-40; it must be a number from 1e-30 to 1"
 
 
 @pytest.mark.parametrize(

@@ -157,7 +157,7 @@ def test_a_file_of_other_settings_is_rejected(
         "DELETE FROM meta WHERE name = 'policy'",
         "UPDATE meta SET value = '{\"other\": 1.0}' WHERE name = 'last'",
         "UPDATE streams SET state = x''",
-        "INSERT INTO streams SELECT 2, 'other', time, state FROM streams",
+        "INSERT INTO streams SELECT 2, 'other', 1, time, state, sum FROM streams",
         "DELETE FROM streams",
         "UPDATE meta SET value = '\"0000\"' WHERE name = 'digest'",
     ],

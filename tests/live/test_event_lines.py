@@ -190,7 +190,7 @@ def committed(run: Run) -> int:
     there = Path("found").read_bytes().splitlines(keepends=True)
     rows = [json.loads(line) for line in there[-2:]]
     for row in rows:
-        sql(Path("state"), "INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, 0)", *(
+        sql(Path("state"), "INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, 0, 0)", *(
             row[key] for key in ("event", "stream", "class", "start", "end", "probability")
         ))  # fmt: skip
     return len(there)

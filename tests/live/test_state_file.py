@@ -6,6 +6,7 @@ import re
 import shutil
 import stat
 from pathlib import Path
+from threading import Event
 from types import SimpleNamespace
 from typing import Any
 
@@ -117,9 +118,37 @@ def test_long_saves_are_far_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         now[0] += 1.0
         assert live.wait() == 0.0
         live.save()
+        assert live.wait() in (0.0, streams.LOOK)
+        live.save()
         assert live.wait() is None
         live.taken += 1
         assert live.wait() == streams.SHARE * 0.5
+        live.close()
+
+
+def test_lines_do_not_wait_for_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It gets what was there when the save began."""
+    written, write = Event(), store.StoreFile.write
+
+    def slow_write(*given: Any) -> Any:
+        assert written.wait(60)
+        return write(*given)
+
+    monkeypatch.setattr(store.StoreFile, "write", slow_write)
+    state = tmp_path / "state"
+    file = store.StoreFile(state, "lines", stay=True)
+    live = streams.LiveStreams(Pipeline(DirichletFilter(2)), ("a", "b"), file)
+    for number, save in ((1, live.save), (2, live.save_all)):
+        live.tracker.update("ann", float(number), None, [0.9, 0.1])
+        live.taken += 1
+        if number == 2:
+            assert live.wait() == streams.LOOK
+            written.set()
+            live.save()
+            assert (lines_taken(state), saved_times(state)) == (1, {"ann": 1.0})
+        save()
+    assert (lines_taken(state), saved_times(state)) == (2, {"ann": 2.0})
+    live.close()
 
 
 def test_only_the_owner_can_read_it_and_its_mode_stays(tmp_path: Path) -> None:

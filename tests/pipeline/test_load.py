@@ -11,7 +11,6 @@ import polars as pl
 import pytest
 
 import classfilter as cf
-from saved_files import file_of
 
 CLASSES = ["walk", "sit", "sleep"]
 BETA = {"weak": 0.25, "strong": 1.0}
@@ -40,27 +39,6 @@ def table(rows: int = 60) -> pl.DataFrame:
             **{f"p_{name}": p[:, k] for k, name in enumerate(CLASSES)},
         }
     )
-
-
-TURNING = [[0.9, 0.1], [0.3, 0.7]]
-IN_JSON = [
-    cf.Pipeline(cf.DirichletFilter(CLASSES), beta=BETA, channel={"weak": CHANNEL}),
-    cf.Pipeline(cf.StickyFilter(["a", "b"], transitions=TURNING), beta={"prepared": 0.5}),
-    cf.Pipeline(
-        cf.MultiLabelFilter(
-            ["a", "b"], {"a": cf.StickyFilter(2, transitions=TURNING), "b": cf.DirichletFilter(2)}
-        )
-    ),
-]
-
-
-@pytest.mark.parametrize("pipe", IN_JSON)
-def test_json_is_the_same(pipe: cf.Pipeline, tmp_path: Path) -> None:
-    (tmp_path / "settings.json").write_text(file_of(pipe))
-    assert cf.load(tmp_path / "settings.json").settings == pipe.settings
-    (tmp_path / "half.json").write_text(file_of(pipe)[:-3])
-    with pytest.raises(ValueError, match=r"half\.json: "):
-        cf.load(tmp_path / "half.json")
 
 
 def test_a_bare_file_is_a_pipe_too(tmp_path: Path) -> None:

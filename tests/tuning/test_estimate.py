@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 import classfilter as cf
 from classfilter import _core
-from classfilter.tuning.criterion import STEPS_LATER, future_target
+from classfilter.tuning.criterion import STEPS_LATER, future_target, target_of_all
 from classfilter.tuning.estimate import Estimate, Timeline, estimate
 from classfilter.tuning.model import estimate_model
 from classfilter.tuning.rows import JoinedRows, concatenate
@@ -173,7 +173,7 @@ def test_equally_fast_sources_judge_from_some_steps_later_on() -> None:
     rec = labelled(truth(40, 3), {"a": (1, 0.9), "b": (1, 0.8)}, 3)
     rows = concatenate([rec], "a")
     model = estimate_model(rows)
-    target, last = future_target(rows, model), rec.time[-1]
+    target, last = target_of_all(rows, model), rec.time[-1]
     near = rec.time > last - 5.0 * STEPS_LATER
     assert (target[near] == 1).all()
     assert (np.abs(target[~near] - 1) > 0.01).any(axis=1).all()

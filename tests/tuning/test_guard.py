@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from typing import Any
 
 import numpy as np
@@ -87,8 +88,8 @@ def test_few_changes_get_the_last_prediction_and_the_text_says_why(count: int) -
 def test_a_rule_is_returned_as_the_filter(monkeypatch: pytest.MonkeyPatch) -> None:
     recs = streams(8, 0.6, 0.8, 60.0)
 
-    def rule_wins(objective: Any, kind: str, channel: bool | None) -> Any:
-        found = search_several(objective, kind, channel)
+    def rule_wins(*args: Any) -> Any:
+        found = search_several(*args)
         return found._replace(chosen=found.rivals["Hold"], rivals={"Raw": found.rivals["Raw"]})
 
     monkeypatch.setattr(sys.modules["classfilter.tuning.tuner"], "search_several", rule_wins)
@@ -100,3 +101,102 @@ def test_a_rule_is_returned_as_the_filter(monkeypatch: pytest.MonkeyPatch) -> No
     np.testing.assert_array_equal(tuned.run(recs[0]), hold(recs[0]))
     assert tuned.smooth(recs[0]).shape == (400, 4)  # by the best sticky filter
     assert tuned.channel == {"strong": None, "weak": None}
+
+
+def equals(right: list[float], lasting: list[float], dwell: float, count: int = 8) -> list[cf.Rows]:
+    """Labels of sources at each row, whose errors last so many rows."""
+    recs = []
+    for seed in range(count):
+        rng = np.random.default_rng(seed)
+        truth, said = stay_or_draw(rng, 400, 4, dwell), []
+        for correct, rows in zip(right, lasting, strict=True):
+            new = rng.random(400) < 1 / rows
+            at = np.maximum.accumulate(np.where(new, np.arange(400), 0))
+            wrong = (rng.random(400) >= correct)[at]
+            said.append(np.where(wrong, (truth + rng.integers(1, 4, 400)[at]) % 4, truth))
+        recs.append(
+            cf.rows(
+                time=np.repeat(np.arange(400.0), len(right)),
+                source=np.tile([f"s{i}" for i in range(len(right))], 400),
+                probs=np.stack(said, axis=1).ravel(),
+                classes=4,
+                label=np.repeat(truth, len(right)),
+            )
+        )
+    return recs
+
+
+def test_all_sources_judge_where_the_reference_cannot() -> None:
+    """Calls are rarer than changes: all sources, taken as one, lost 12 points to the filter."""
+    recs = streams(30, 0.7, 0.98, 10.0)
+    with pytest.warns(UserWarning, match="Later predictions of all sources judge instead"):
+        tuned = cf.tune(recs)
+    assert isinstance(tuned.filter, cf.StickyFilter)
+    assert accuracy(tuned.run, recs) > accuracy(hold, recs) + 0.2
+    assert accuracy(tuned.run, recs) > 0.8
+
+
+def test_a_filter_that_follows_errors_that_last_is_found_out() -> None:
+    """One of two sources errs for long, so that it seems right: the other one does not agree."""
+    recs = equals([0.79, 0.79], [11.0, 2.0], 81.0)
+    vote = cf.Pipeline(cf.VoteFilter(4))
+    with pytest.warns(UserWarning, match="errors of 's0' last"):
+        tuned = cf.tune(recs)
+    assert isinstance(tuned.filter, cf.VoteFilter)
+    assert accuracy(tuned.smooth, recs) > accuracy(vote.run, recs) + 0.02
+
+
+def test_what_smooths_beside_a_vote_trusts_sources_as_others_agree_with_them() -> None:
+    """A bad source whose errors last is not believed because it is steady."""
+    recs = equals([0.95, 0.9, 0.4], [1.0, 1.0, 30.0], 300.0, 2)
+    vote = cf.Pipeline(cf.VoteFilter(4))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        tuned = cf.tune(recs)
+    assert isinstance(tuned.filter, cf.VoteFilter)
+    assert accuracy(tuned.smooth, recs) > max(0.97, accuracy(vote.run, recs))
+
+
+def test_sources_that_contradict_each_other_have_a_vote() -> None:
+    """One of two has its classes in another order: nothing can tell which."""
+    recs = equals([0.95, 0.9], [1.0, 1.0], 20.0)
+    turned = [
+        cf.rows(
+            time=rec.time,
+            source=rec.source_names,
+            probs=np.where(
+                rec.source_names == "s1", (said := rec.probs.argmax(axis=1) + 1) % 4, said - 1
+            ),
+            classes=4,
+        )
+        for rec in recs
+    ]
+    with pytest.warns(UserWarning, match="sources 's.' and 's.' contradict each other"):
+        tuned = cf.tune(turned)
+    assert isinstance(tuned.filter, cf.VoteFilter)
+    assert "contradict each other" in tuned.tuning.why_safe
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        cf.tune(recs)
+        named = cf.tune(turned, reference="s0", every=1)
+    assert accuracy(named.run, recs) > 0.9
+
+
+def test_rows_of_a_stuck_source_are_steps_too() -> None:
+    """At one call in 12, all calls stay; without the weak rows, each 12th of them would."""
+    recs = streams(12, 0.6, 0.9, 60.0)
+    stuck = [
+        cf.rows(
+            time=rec.time,
+            source=rec.source_names,
+            probs=np.where((rec.source_names == "weak")[:, None], np.eye(4)[0], rec.probs),
+            classes=4,
+        )
+        for rec in recs
+    ]
+    with pytest.warns(UserWarning, match="source 'weak' says '0' in every row"):
+        tuned = cf.tune(stuck, reference="strong", every=12)
+    assert tuned.tuning.effect is not None
+    assert tuned.tuning.effect.predictions == sum(
+        int(rec.of_source("strong").sum()) for rec in recs
+    )

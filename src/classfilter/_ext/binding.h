@@ -159,6 +159,7 @@ PyObject *as_batch(PyObject *m, PyObject *const *args, Py_ssize_t nargs);
 PyObject *check_batch(PyObject *m, PyObject *const *args, Py_ssize_t nargs);
 
 /* The types, and the functions of the module. */
+PyObject *events_times(void);
 extern PyType_Spec dirichlet_spec, sticky_spec, heads_spec, lag_spec, adaptive_spec, events_spec, head_rules_spec;
 extern PyTypeObject *dirichlet_type, *sticky_type, *events_type;
 extern PyMethodDef functions[];

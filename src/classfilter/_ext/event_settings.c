@@ -29,16 +29,18 @@ static int take_settings(const Core *self, PyObject *object, const char *name, s
     return 0;
 }
 
+#define AND_NAME(name) ", " #name
+
 static const struct {
     cf_status status;
     const char *arguments, *rule;
 } WRONG[] = {
     {CF_BAD_CLASSES, "classes", "there must be at least two"},
     {CF_BAD_FLOOR, "floor", "it must lie in [1e-30, 1)"},
-    {CF_BAD_MIN_PROBABILITY, "min_probability", "it must lie in [1e-30, 1], or be NaN for none"},
+    {CF_BAD_MIN_PROBABILITY, "min_probability", "it must lie in [1e-30, 1], or be 0 for none"},
     {CF_BAD_COST, "enter and leave", "each entry must lie in [0, 1e30]"},
     {CF_BAD_BIAS, "bias", "each entry must lie in [-1e6, 1e6]"},
-    {CF_BAD_DURATION, "min_duration, max_gap, max_delay, pad_before, pad_after, shift, max_duration",
+    {CF_BAD_DURATION, "min_duration" CF_EVENTS_TIMES(AND_NAME),
      "times must not be negative or NaN, and max_duration must be above 0"},
     {CF_BAD_DELAY, "max_delay", "it must not be shorter than a minimum duration"},
 };
@@ -49,14 +51,37 @@ static void raise_rule_error(cf_status status) {
         if (WRONG[i].status == status) PyErr_Format(PyExc_ValueError, "%s: %s", WRONG[i].arguments, WRONG[i].rule);
 }
 
+#define NAME_OF(name) #name,
+#define FORMAT_OF(name) "d"
+#define NEXT_NAME(name) , #name
+#define NEXT_ADDRESS(name) , &times.name
+#define NUMBER_OF(name) double name;
+#define FILL_F32(name) fresh.rule.f32.name = times.name;
+#define FILL_F64(name) fresh.rule.f64.name = times.name;
+
+/* The names of the times, a tuple: the rule of Python and JavaScript send so many numbers. */
+PyObject *events_times(void) {
+    static const char *const names[] = {CF_EVENTS_TIMES(NAME_OF)};
+    const Py_ssize_t count = sizeof names / sizeof *names;
+    PyObject *tuple = PyTuple_New(count);
+    Py_ssize_t i;
+    for (i = 0; tuple != NULL && i < count; i++) {
+        PyObject *name = PyUnicode_FromString(names[i]);
+        if (name == NULL || PyTuple_SetItem(tuple, i, name) < 0) Py_CLEAR(tuple);
+    }
+    return tuple;
+}
+
 int events_init(PyObject *object, PyObject *args, PyObject *kwargs) {
-    static char *names[] = {"classes", "single",       "enter",     "leave",      "min_duration",
-                            "bias",    "ignore",       "log",       "floor",      "min_probability",
-                            "max_gap", "max_delay",    "merge_gap", "pad_before", "pad_after",
-                            "shift",   "max_duration", "nodes",     "slots",      NULL};
+    static char *names[] = {"classes", "single", "enter", "leave", "min_duration",
+                            "bias",    "ignore", "log",   "floor", "min_probability" CF_EVENTS_TIMES(NEXT_NAME),
+                            "nodes",   "slots",  NULL};
+    struct {
+        CF_EVENTS_TIMES(NUMBER_OF)
+    } times;
     EventRule fresh;
     PyObject *enter, *leave, *min_duration, *bias, *ignore;
-    double floor, least, max_gap, max_delay, merge_gap, before, after, shift, longest, *durations;
+    double floor, least, *durations;
     char *reals;
     unsigned char *ignored;
     Py_ssize_t classes, nodes = 0, slots = 0;
@@ -65,10 +90,9 @@ int events_init(PyObject *object, PyObject *args, PyObject *kwargs) {
     cf_status status = CF_BAD_CLASSES;
     if (!is_new((Core *)object)) return -1;
     memset(&fresh, 0, sizeof fresh);
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "npOOOOOpddddddddd|nn:EventRule", names, &classes,
-                                     &fresh.core.single, &enter, &leave, &min_duration, &bias, &ignore, &log, &floor,
-                                     &least, &max_gap, &max_delay, &merge_gap, &before, &after, &shift, &longest,
-                                     &nodes, &slots))
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "npOOOOOpdd" CF_EVENTS_TIMES(FORMAT_OF) "|nn:EventRule", names,
+                                     &classes, &fresh.core.single, &enter, &leave, &min_duration, &bias, &ignore, &log,
+                                     &floor, &least CF_EVENTS_TIMES(NEXT_ADDRESS), &nodes, &slots))
         return -1;
     if (nodes != 0 && (nodes < CF_EVENTS_NODES || nodes > 4096 || slots < 0 || slots > CF_EVENTS_SLOTS)) {
         PyErr_SetString(PyExc_ValueError, "nodes and slots: a state has 4 to 4096 nodes, and up to 64 slots");
@@ -80,13 +104,10 @@ int events_init(PyObject *object, PyObject *args, PyObject *kwargs) {
         raise_rule_error(CF_BAD_CLASSES);
         return -1;
     }
-    if (least != least) {
-        least = 0;
-    } else if (!(least >= 1e-30)) {
+    if (least != 0 && !(least >= 1e-30)) {
         raise_rule_error(CF_BAD_MIN_PROBABILITY);
         return -1;
     }
-    if (merge_gap != merge_gap) merge_gap = -1;
     K = fresh.core.classes = (size_t)classes;
     N = K + (least > 0);
     size = size_of(&fresh.core);
@@ -119,19 +140,14 @@ int events_init(PyObject *object, PyObject *args, PyObject *kwargs) {
         (to).bias = (to).leave + N;                                                                                    \
         (to).min_duration = durations;                                                                                 \
         (to).ignore = ignored;                                                                                         \
-        (to).max_gap = max_gap;                                                                                        \
-        (to).max_delay = max_delay;                                                                                    \
-        (to).max_duration = longest;                                                                                   \
-        (to).merge_gap = merge_gap;                                                                                    \
-        (to).pad_before = before;                                                                                      \
-        (to).pad_after = after;                                                                                        \
-        (to).shift = shift;                                                                                            \
     } while (0)
     if (fresh.core.single) {
         FILL(fresh.rule.f32, float);
+        CF_EVENTS_TIMES(FILL_F32)
         status = cf_events_prepare_f32(&fresh.rule.f32);
     } else {
         FILL(fresh.rule.f64, double);
+        CF_EVENTS_TIMES(FILL_F64)
         status = cf_events_prepare_f64(&fresh.rule.f64);
     }
 #undef FILL

@@ -16,7 +16,7 @@ static PyTypeObject *add_type(PyObject *to, PyType_Spec *of, const char *name) {
 }
 
 PyMODINIT_FUNC PyInit__core(void) {
-    PyObject *core;
+    PyObject *core, *times;
     import_array();
     core = PyModule_Create(&module);
     if (core == NULL) return NULL;
@@ -26,9 +26,11 @@ PyMODINIT_FUNC PyInit__core(void) {
     dirichlet_type = add_type(core, &dirichlet_spec, "Dirichlet");
     sticky_type = add_type(core, &sticky_spec, "Sticky");
     events_type = add_type(core, &events_spec, "EventRule");
-    if (dirichlet_type == NULL || sticky_type == NULL || events_type == NULL ||
-        add_type(core, &heads_spec, "Heads") == NULL || add_type(core, &lag_spec, "Lag") == NULL ||
-        add_type(core, &adaptive_spec, "Adaptive") == NULL || add_type(core, &head_rules_spec, "HeadRules") == NULL) {
+    times = events_times();
+    if (times == NULL || PyModule_AddObject(core, "EVENT_TIMES", times) < 0 || dirichlet_type == NULL ||
+        sticky_type == NULL || events_type == NULL || add_type(core, &heads_spec, "Heads") == NULL ||
+        add_type(core, &lag_spec, "Lag") == NULL || add_type(core, &adaptive_spec, "Adaptive") == NULL ||
+        add_type(core, &head_rules_spec, "HeadRules") == NULL) {
         Py_DECREF(core);
         return NULL;
     }

@@ -93,21 +93,27 @@ def rule_options(command: Command) -> Command:
     return RULE(with_rule)
 
 
+METAVARS = {
+    "cost": "DURATION",
+    "duration": "DURATION",
+    "number": "NUMBER",
+    "pair": "BEFORE[,AFTER]",
+    "classes": "CLASSES",
+}
+
+
 def _rule_option(name: str, option: Option) -> Any:
     """Return the option of the command line for an option of the rule."""
-    metavar = {"duration": "DURATION", "bias": "NUMBER", "pair": "BEFORE[,AFTER]"}
-    more: dict[str, Any] = {"metavar": metavar.get(option.kind), "help": option.says}
+    more: dict[str, Any] = {"metavar": METAVARS.get(option.kind), "help": option.says}
     if option.by_class:
-        check = _biases if option.kind == "bias" else _all_or_each
+        check = _biases if option.kind == "number" else _all_or_each
         more |= {"multiple": True, "callback": check, "metavar": f"[CLASS=]{more['metavar']}"}
         more["help"] += " Repeatable."
     elif option.kind == "pair":
         more["callback"] = _pad
-    elif option.kind == "classes":
-        more["metavar"] = "CLASSES"
     elif option.kind == "evidence":
         more["type"] = click.Choice(EVIDENCE)
-    elif option.kind == "share":
+    elif option.kind == "number":
         more["type"] = float
     return click.option(f"--{name.replace('_', '-')}", **more)
 

@@ -408,6 +408,11 @@ typedef struct {
     int32_t forced; /* decided for max_delay, or for want of memory: later rows might have changed it */
 } cf_event;
 
+/* The times of a whole rule, in their order: bindings take them from here. max_gap, max_delay and max_duration may be infinite,
+   CF_FOREVER with CF_TICKS; with a negative merge_gap, events are not merged. */
+#define CF_EVENTS_TIMES(X) X(max_gap) X(max_delay) X(max_duration) X(merge_gap) X(pad_before) X(pad_after) X(shift)
+#define CF_EVENTS_TIME(name) cf_time name;
+
 /* The rule's settings; constant, shared by any number of streams. */
 typedef struct {
     size_t classes; /* K >= 2 */
@@ -418,9 +423,7 @@ typedef struct {
     const float *bias; /* K numbers */
     const cf_time *min_duration; /* K numbers */
     const unsigned char *ignore; /* K, 1 for classes without events */
-    cf_time max_gap, max_delay, max_duration; /* may be infinite; CF_FOREVER with CF_TICKS */
-    cf_time merge_gap; /* negative: events are not merged */
-    cf_time pad_before, pad_after, shift;
+    CF_EVENTS_TIMES(CF_EVENTS_TIME)
 } cf_events_f32;
 
 typedef struct {
@@ -432,9 +435,7 @@ typedef struct {
     const double *bias; /* K numbers */
     const cf_time *min_duration; /* K numbers */
     const unsigned char *ignore; /* K, 1 for classes without events */
-    cf_time max_gap, max_delay, max_duration; /* may be infinite; CF_FOREVER with CF_TICKS */
-    cf_time merge_gap; /* negative: events are not merged */
-    cf_time pad_before, pad_after, shift;
+    CF_EVENTS_TIMES(CF_EVENTS_TIME)
 } cf_events_f64;
 
 /* Checks the settings. */

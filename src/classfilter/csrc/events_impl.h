@@ -37,16 +37,7 @@ size_t cf_events_size(const cf_events *rule, size_t nodes, size_t slots) {
 
 /* As it was before the first row. */
 static void clear(events_view *s) {
-    events_head *h = s->head;
-    h->rows = h->seen = 0;
-#ifdef CF_TICKS
-    h->usual = 0;
-#endif
-    h->held = -1;
-    h->held_forced = 0;
-    h->last = h->step = h->reported = 0;
-    h->held_begin = h->held_start = h->held_end = h->held_time = 0;
-    h->held_sum = 0;
+    clear_head(s->head);
     begin_stretch(s, 0);
 }
 

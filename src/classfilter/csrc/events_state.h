@@ -92,6 +92,19 @@ typedef struct {
     cf_time reported; /* end of the last event that was handed out */
 } events_head;
 
+/* As it was before the first row; begin_stretch sets the rest. */
+CF_INLINE void clear_head(events_head *h) {
+    h->rows = h->seen = 0;
+#ifdef CF_TICKS
+    h->usual = 0;
+#endif
+    h->held = -1;
+    h->held_forced = 0;
+    h->last = h->step = h->reported = 0;
+    h->held_begin = h->held_start = h->held_end = h->held_time = 0;
+    h->held_sum = 0;
+}
+
 /* Where the parts of a block are. What is known of an open segment is one array for each kind of number, or, with CF_TICKS, all
    of a class together: then the next class's number is some further on. */
 #ifdef CF_TICKS

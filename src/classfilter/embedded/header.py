@@ -125,27 +125,17 @@ def _numbers(of: FirmwareRule, i: int) -> list[str]:
 
 def _fields(of: FirmwareRule, i: int) -> str:
     numbers, states = of.numbers, len(of.numbers["enter"])
-    uncertain = numbers["min_probability"]
-    times = (
-        "max_gap",
-        "max_delay",
-        "max_duration",
-        "merge_gap",
-        "pad_before",
-        "pad_after",
-        "shift",
-    )
     fields = [
         str(len(of.names)),
         str(int(numbers["log"])),
         number(numbers["floor"]),
-        number(0.0 if math.isnan(uncertain) else uncertain),
+        number(numbers["min_probability"]),
         f"cf_config_costs_{i}",
         f"cf_config_costs_{i} + {states}",
         f"cf_config_costs_{i} + {2 * states}",
         f"cf_config_min_duration_{i}",
         f"cf_config_ignore_{i}",
-        *(_time(numbers[name]) for name in times),
+        *(_time(numbers[name]) for name in _core.EVENT_TIMES),
     ]
     return f"{{{', '.join(fields)}}}"
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from .. import _core
 from ..errors import ArgumentError
-from ..events import EventRule
+from ..events import OPTIONS, EventRule
 from ..inputs import duration
 from ..pipeline import Pipeline
 
@@ -19,7 +19,6 @@ MOST_TICKS = 2**29
 """Limits are shorter, CF_TICKS_MOST: then a rule with times as float64 decides the same."""
 MOST_SLOTS = 64
 """More rows in a minimum duration need no more memory, CF_EVENTS_SLOTS."""
-_SPANS = ("max_gap", "max_delay", "max_duration", "shift")
 
 
 class FirmwareRule(NamedTuple):
@@ -109,10 +108,15 @@ def _in_ticks(rule: EventRule, tick: float) -> EventRule:
             return {label: _whole(name, one, tick) for label, one in value.items()}
         return value if value is None else _whole(name, value, tick)
 
-    changes = {name: cost(getattr(rule, name)) for name in ("change_cost", "leave_cost")}
-    spans = ("min_duration", "merge_gap", *_SPANS)
-    changes |= {name: span(name, getattr(rule, name)) for name in spans}
-    changes["pad"] = tuple(_whole("pad", side, tick) for side in rule.pad)
+    def pair(name: str, sides: Any) -> Any:
+        return tuple(_whole(name, side, tick) for side in sides)
+
+    in_ticks = {"cost": lambda _, value: cost(value), "duration": span, "pair": pair}
+    changes = {
+        name: in_ticks[option.kind](name, getattr(rule, name))
+        for name, option in OPTIONS.items()
+        if option.kind in in_ticks
+    }
     return replace(rule, **changes)
 
 

@@ -15,7 +15,6 @@ from ..filters import (
     FilterType,
     StreamRows,
     StreamRunner,
-    pack_state,
     unpack_state,
 )
 from ..inputs import for_filter, predictions, source_codes
@@ -24,7 +23,7 @@ from ..support.arrays import as_plain, stable_argsort
 from ..support.types import Array, Confidence
 from . import store
 from .lock import free, new_lock
-from .table import Columns
+from .table import Changes, Columns
 
 _REMEDY = "give a file that save wrote"
 
@@ -60,7 +59,7 @@ class Bank(Generic[FilterType]):
             raise ValueError(f"streams is {streams}; it must not be negative")
         pipe = filter if isinstance(filter, Pipeline) else None
         fresh: Any = filter.filter if isinstance(filter, Pipeline) else filter.copy()
-        start = pack_state(fresh.state, getattr(fresh, "dtype", np.dtype(np.float64)))
+        start = StreamRunner(fresh).start
         self.__setstate__((fresh, start, np.tile(start, (streams, 1)), pipe))
 
     def __getstate__(self) -> tuple[FilterType, Array, Array, Pipeline | None]:
@@ -76,6 +75,7 @@ class Bank(Generic[FilterType]):
         self._runner = StreamRunner(self._filter)
         self._lock = new_lock()
         self._written: store.Written | None = None
+        self._in_file = self._states[:0]
 
     def __len__(self) -> int:
         return len(self._states)
@@ -141,16 +141,16 @@ class Bank(Generic[FilterType]):
             raise ValueError(f"threads is {threads}; it must be at least 1")
         # Arguments may run anyone's code while they become arrays: that comes before the lock.
         probs, beta = self._observed(probs, beta, source, confidence)
-        s, weights, times, which = self._as_batch(probs, beta, dt, rows)
+        s, weights, times, slots = self._as_batch(probs, beta, dt, rows)
         with free(self._lock):
             states = self._states
-            out = self._check_batch(len(states), s, weights, times, which)
-            stream_rows = StreamRows(s, weights, times, None, None, which)
+            out = self._check_batch(len(states), s, weights, times, slots)
+            stream_rows = StreamRows(s, weights, times, None, None, slots)
             after = self._runner.run(states, stream_rows, out, threads)
-            if which is None:
+            if slots is None:
                 self._states = after
             else:
-                _core.commit(states, None, which, after, None)
+                _core.commit(states, None, slots, after, None)
         return out
 
     def _as_batch(self, probs: Any, beta: Any, dt: Any, rows: Any) -> tuple[Any, Any, Any, Any]:
@@ -158,7 +158,7 @@ class Bank(Generic[FilterType]):
         if self._heads.is_exclusive:
             return _core.as_batch(self._classes, self._single, probs, beta, dt, rows)
         dtype = self._start.dtype
-        which = None if rows is None else _core.as_streams(rows)
+        slots = None if rows is None else _core.as_streams(rows)
         s, weights, times = (np.asarray(x, dtype, order="C") for x in (probs, beta, dt))
         for name, column in {"beta": weights, "dt": times}.items():
             if column.shape not in ((), (len(s),)) and not (
@@ -166,18 +166,18 @@ class Bank(Generic[FilterType]):
             ):
                 must = f"it must be a number, or one per row, ({len(s)},)"
                 raise ArgumentError(name, column.shape, problem="has shape {}", must=must)
-        return s, weights, times, which
+        return s, weights, times, slots
 
-    def _check_batch(self, streams: int, s: Array, weights: Any, times: Any, which: Any) -> Array:
+    def _check_batch(self, streams: int, s: Array, weights: Any, times: Any, slots: Any) -> Array:
         """Raise unless the rows fit so many streams; return memory for the results."""
         if self._heads.is_exclusive:
-            return _core.check_batch(streams, self._single, s, weights, times, which)
-        expected = streams if which is None else len(which)
+            return _core.check_batch(streams, self._single, s, weights, times, slots)
+        expected = streams if slots is None else len(slots)
         if len(s) != expected:
             must = f"it must have one per stream, {expected}"
             raise ArgumentError("probs", len(s), problem="has {} rows", must=must)
-        if which is not None:
-            _core.check_streams(which, streams)
+        if slots is not None:
+            _core.check_streams(slots, streams)
         return np.empty((len(s), self._classes), s.dtype)
 
     def _observed(
@@ -287,11 +287,11 @@ class Bank(Generic[FilterType]):
 
     def reset(self, rows: ArrayLike | None = None) -> None:
         """Return all streams, or some, to the state before any data."""
-        which = None if rows is None else _core.as_streams(rows)
+        slots = None if rows is None else _core.as_streams(rows)
         with free(self._lock):
-            if which is not None:
-                _core.check_streams(which, len(self))
-            self._states[slice(None) if which is None else which] = self._start
+            if slots is not None:
+                _core.check_streams(slots, len(self))
+            self._states[slice(None) if slots is None else slots] = self._start
 
     def add(self, streams: int) -> range:
         """Add new streams at the end; return their numbers."""
@@ -304,10 +304,10 @@ class Bank(Generic[FilterType]):
 
     def drop(self, rows: ArrayLike) -> None:
         """Remove streams; the numbers of those after them decrease."""
-        which = _core.as_streams(rows)
+        slots = _core.as_streams(rows)
         with free(self._lock):
-            _core.check_streams(which, len(self))
-            self._states = np.delete(self._states, which, axis=0)
+            _core.check_streams(slots, len(self))
+            self._states = np.delete(self._states, slots, axis=0)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the states to a file, all of it or nothing; `load` reads it.
@@ -316,23 +316,33 @@ class Bank(Generic[FilterType]):
         loaded, writes the states that changed since.
         """
         with store.StoreFile(path, "bank", _REMEDY) as file:
+            since = file.since(self._written)
             with free(self._lock):
                 states = self._states.copy()
-            count = len(states)
-            times, objects = np.full((3, count), np.nan), np.full((3, count), None, object)
-            saved = store.Saved(
-                "bank", self._settings, range(count), np.arange(count),
-                Columns(states, *times, *objects), {}, [], 1,
-            )  # fmt: skip
-            self._written = file.write(saved, lambda i: b"", self._written)
+            before = states[:0] if since is None else self._in_file
+            count = min(len(before), len(states))
+            bits = f"u{states.itemsize}"
+            differs = before[:count].view(bits) != states[:count].view(bits)
+            changed = np.flatnonzero(differs.any(axis=1))
+            new, gone = np.arange(count, len(states)), np.arange(count, len(before))
+            slots = np.append(new, changed)
+            times, objects = np.full((3, len(slots)), np.nan), np.full((3, len(slots)), None)
+            columns = Columns(states[slots], *times, *objects)
+            streams = Changes(new.tolist(), slots, columns, gone, len(states))
+            saved = store.Saved("bank", self._settings, streams, {}, [], 1)
+            self._written = file.write(saved, lambda i: b"", since)
+            self._in_file = states
 
     def load(self, path: str | os.PathLike[str]) -> None:
         """Replace all streams by those of a file that `save` wrote, of a bank of equal settings."""
         with store.StoreFile(path, "bank", _REMEDY, write=False) as file:
             read = file.read(self._settings)
             with file.damage():
-                self._replace_states(read.states())
-        self._written = store.Written(file.path, read.token, read.saved, read.numbers)
+                self._in_file = read.states()
+                self._replace_states(self._in_file.copy())
+        slots = read.saved.streams.slots
+        is_ordered = np.array_equal(slots, np.arange(len(slots)))
+        self._written = read.written if is_ordered else None
 
     def _replace_states(self, states: Array) -> None:
         if states.dtype != self._start.dtype:

@@ -38,9 +38,9 @@ class Sight:
         """Return a row, (C,) or (H, K), and the estimate before it, as a policy takes note."""
         if not self._one:
             return row, estimate
-        seen = row if row.ndim == 2 else self._heads.stacked(row.astype(estimate.dtype))
+        observation = row if row.ndim == 2 else self._heads.stacked(row.astype(estimate.dtype))
         stack = self._heads.stacked(estimate)
-        return most_contradicted(seen, stack), least_certain(stack)
+        return most_contradicted(observation, stack), least_certain(stack)
 
 
 def least_certain(stack: Array) -> Floats:
@@ -69,15 +69,15 @@ def most_contradicted(observed: Array, stack: Array) -> Floats:
     [0.5, 0.5]
     """
     against = _but_for(observed, stack.argmax(axis=1))
-    seen = against[~np.isnan(against)]
-    return pairs(seen.max()) if seen.size else np.full(2, np.nan)
+    disagreements = against[~np.isnan(against)]
+    return pairs(disagreements.max()) if disagreements.size else np.full(2, np.nan)
 
 
 def _but_for(stack: Array, classes: Ints) -> Array:
     """Return the sum of each head's probabilities but for that of a class, (H,)."""
-    others = stack.copy()
-    np.put_along_axis(others, classes[:, None], 0, axis=1)
-    total: Array = others.sum(axis=1)
+    rest = stack.copy()
+    np.put_along_axis(rest, classes[:, None], 0, axis=1)
+    total: Array = rest.sum(axis=1)
     return total
 
 

@@ -106,7 +106,7 @@ def rows_as_they_are(data: Any) -> Iterator[Rows]:
         return
     rows = as_rows(data)
     if rows.layout is not None and filtered_heads(rows.frame.columns).shown:
-        columns = {here: name for here, name in rows.layout.columns.items() if here in COLUMNS}
+        columns = {role: name for role, name in rows.layout.columns.items() if role in COLUMNS}
         scores = "probabilities" if rows.heads.is_exclusive else "independent"
         form = filtered_format(rows.frame.columns, columns, scores, rows.unit)
         rows = read_rows(rows.frame.to_native(), replace(form, sort=rows.sort))
@@ -227,7 +227,7 @@ def label_events(rows: Any, max_gap: Duration | None = None) -> Events:
     )
 
 
-def events_of(found: list[Event], kind: TimeKind) -> Events:
+def events_of(events: list[Event], kind: TimeKind) -> Events:
     """Return a list of events whose times are shown as they were given: dates in their zone."""
     dates = kind.kind == "date"
-    return Events(found, dates=dates, zone=kind.zone_name(offsets=True) if dates else None)
+    return Events(events, dates=dates, zone=kind.zone_name(offsets=True) if dates else None)

@@ -13,13 +13,12 @@ from .. import _core
 from ..errors import RowError
 from ..filters import (
     StreamRows,
-    StreamRunner,
     check_smoother,
     heads_of_filter,
     pack_state,
     unpack_state,
 )
-from ..inputs import EXCLUSIVE, SORT, Heads, Rows, head_prediction, order_of
+from ..inputs import EXCLUSIVE, SORT, Heads, Rows, head_prediction, with_columns_of_streams
 from ..pipeline import Pipeline, corrected_row
 from ..policy import Policy
 from ..support.types import Array, Bools, Floats, Ints
@@ -86,6 +85,10 @@ class Groups(NamedTuple):
         The number of its stream; it never decreases.
     goes_on : ndarray of bool (G,)
         Whether the stream had rows before this call, and goes on.
+    counts : ndarray of int (G,)
+        How many rows the group has.
+    last : ndarray of bool (G,)
+        Whether it is the last one of its stream.
     """
 
     order: Ints
@@ -94,17 +97,8 @@ class Groups(NamedTuple):
     first: Ints
     stream: Ints
     goes_on: Bools
-
-    @property
-    def counts(self) -> Ints:
-        """How many rows each group has."""
-        return np.diff(np.append(self.first, len(self.order)))
-
-    @property
-    def last(self) -> Bools:
-        """Whether each group is the last one of its stream."""
-        last: Bools = np.diff(self.stream, append=-1) != 0
-        return last
+    counts: Ints
+    last: Bools
 
 
 class Taken(NamedTuple):
@@ -180,10 +174,8 @@ class Engine:
         if settings is not None:
             heads, dtype = settings.heads, settings._dtype
         if pipe is not None:
-            self.runner, start = (
-                StreamRunner(pipe._fresh),
-                pack_state(pipe._fresh.state, pipe._dtype),
-            )
+            self.runner = pipe.runner
+            start = self.runner.start
         held = None if smoother is None else LagStage(check_smoother(smoother.filter), lag)
         rules = None
         if rule is not None:
@@ -224,7 +216,7 @@ class Engine:
             groups = self._grouped(rows, slots)
         except RowError as error:
             late = error.argument == "time" and live
-            raise of_stream(error, rows) if late else error from None
+            raise (of_stream if late else with_columns_of_streams)(error, rows) from None
         ends = np.zeros(len(names), bool)
         if over:
             ends[:] = [name in over for name in names]
@@ -234,8 +226,8 @@ class Engine:
             estimates, after = self._filtered(groups, slots, observed)
         columns, final, complete = dict[str, Array](), list[tuple[Any, Decided]](), None
         if self.stages:
-            seen = to_smooth or observed or (rows.stacked(), np.ones(len(rows)))
-            columns, final, complete = self._later(rows, groups, slots, ends, estimates, seen)
+            to_decide = to_smooth or observed or (rows.stacked(), np.ones(len(rows)))
+            columns, final, complete = self._later(rows, groups, slots, ends, estimates, to_decide)
         if self._policy is not None and observed is not None:
             before = [None if slot < 0 else table.columns.extra[slot] for slot in slots.tolist()]
             predictions = self._heads.for_filter(observed[0])
@@ -267,39 +259,43 @@ class Engine:
         if look is not None and moving:
             look(rows.time[groups.order[groups.first[begins]]], moving)
         stays = groups.last & ~ends[groups.stream]
-        last_row = groups.order[np.append(groups.first[1:], len(groups.order))[stays] - 1]
+        last_row = groups.order[(groups.first + groups.counts)[stays] - 1]
         stream = groups.stream[stays]
         new = [names[i] for i in stream[slots[stream] < 0].tolist()]
-        kept = {name: column[stays] for name, column in columns.items()}
-        table.commit(slots[stream], new, states[stays], rows.time[last_row], kept, final)
+        staying = {name: column[stays] for name, column in columns.items()}
+        table.commit(slots[stream], new, states[stays], rows.time[last_row], staying, final)
         for i in np.flatnonzero(ends & (slots >= 0)).tolist():
             table.discard(names[i])
 
     def _grouped(self, rows: Rows, slots: Ints) -> Groups:
-        table, known = self.table, slots >= 0
+        table, is_held = self.table, slots >= 0
         last = np.full(len(slots), np.nan)
-        last[known] = table.columns.times[slots[known]]
-        order, gaps, first = order_of(rows, last)
-        self._check_jumps(rows, order, gaps, first)
+        last[is_held] = table.columns.times[slots[is_held]]
+        order, gaps, first = rows.grouped(last)
+        if table.max_jump is not None:
+            self._check_jumps(rows, order, gaps, first, table.max_jump)
         anew = np.flatnonzero(gaps > table.span)
         if not anew.size:
             stream = rows.stream[order[first]]
-            goes_on = known[stream]
+            goes_on = is_held[stream]
         else:
             gaps, first = gaps.copy(), np.union1d(first, anew)
             gaps[anew] = 0.0
             stream = rows.stream[order[first]]
-            goes_on = known[stream] & ~np.isin(first, anew)
+            goes_on = is_held[stream] & ~np.isin(first, anew)
         dt, begins = np.empty(len(order)), np.zeros(len(order), bool)
         dt[order], begins[order[first[~goes_on]]] = gaps, True
-        return Groups(order, dt, begins, first, stream, goes_on)
+        return Groups(
+            order=order, dt=dt, begins=begins, first=first, stream=stream, goes_on=goes_on,
+            counts=np.diff(first, append=len(order)), last=np.diff(stream, append=-1) != 0,
+        )  # fmt: skip
 
-    def _check_jumps(self, rows: Rows, order: Ints, gaps: Floats, first: Ints) -> None:
+    def _check_jumps(
+        self, rows: Rows, order: Ints, gaps: Floats, first: Ints, max_jump: float
+    ) -> None:
         """Raise for the first row that is too far ahead, unless the table waits for such a time."""
         table = self.table
-        if table.max_jump is None:
-            return
-        far = np.flatnonzero(gaps > table.max_jump).tolist()
+        far = np.flatnonzero(gaps > max_jump).tolist()
         for i in sorted(far, key=lambda i: int(order[i])):
             row = int(order[i])
             name, time, begins = rows.streams[rows.stream[row]], rows.time, i in first
@@ -332,14 +328,14 @@ class Engine:
         slots: Ints,
         ends: Bools,
         estimates: Array,
-        seen: tuple[Array, Floats],
+        observations: tuple[Array, Floats],
     ) -> tuple[dict[str, Array], list[tuple[Any, Decided]], GroupedRows]:
         """Run the stages after the filter over the groups; `seen` are predictions and weights.
 
         Return the columns of the table after each group, the final events, and the complete rows.
         """
         table, names, order = self.table, rows.streams, groups.order
-        probs, weight = seen[0][order], seen[1][order]
+        probs, weight = observations[0][order], observations[1][order]
         first_seen = first_predictions(rows.time[order], probs, weight, groups.first)
         of_groups = GroupedRows(
             stream=np.repeat(np.arange(len(groups.first)), groups.counts),
@@ -354,11 +350,11 @@ class Engine:
         final: list[tuple[Any, Decided]] = []
         for i in groups.stream[begins_anew].tolist():
             final.append((names[i], table.last_events(names[i])))
-        known = zip(slots[groups.stream].tolist(), groups.goes_on.tolist(), strict=True)
-        before = [table.later(slot) if goes_on else self.stages.start() for slot, goes_on in known]
+        ages = zip(slots[groups.stream].tolist(), groups.goes_on.tolist(), strict=True)
+        before = [table.later(slot) if goes_on else self.stages.start() for slot, goes_on in ages]
         over = ~groups.last | ends[groups.stream]
         after, complete, decided = self.stages.run(before, of_groups, over, first_seen)
-        final += [(names[i], own) for i, own in zip(groups.stream.tolist(), decided, strict=True)]
+        final += [(names[i], news) for i, news in zip(groups.stream.tolist(), decided, strict=True)]
         held = as_column([state.held for state in after])
         return {"held": held, "events": as_column([state.rule for state in after])}, final, complete
 
@@ -367,8 +363,8 @@ class Engine:
         table = self.table
         names = list(table.slots if streams is None else streams)
         rows, decided = self.stages.finish([table.later(table.slots[name]) for name in names])
-        for name, own in zip(names, decided, strict=True):
-            table.keep([(name, own)])
+        for name, news in zip(names, decided, strict=True):
+            table.keep([(name, news)])
             table.discard(name)
         return rows
 
@@ -403,20 +399,20 @@ class Engine:
         estimate = update(state, time, 0, *observed, at, None)
         if estimate is None:
             raise table.time_error(stream, slot, at)
-        kept, final = dict[str, Array](), list[tuple[Any, Decided]]()
+        changes, final = dict[str, Array](), list[tuple[Any, Decided]]()
         if self._policy is not None:
             calls = self.new_calls() if begins else columns.extra[slot].copy()
             calls.note(source, at, observed[0], estimate, dt)
-            kept["extra"] = as_column([calls])
+            changes["extra"] = as_column([calls])
         if self.stages:
             if begins and slot >= 0:
                 final.append((stream, table.last_events(stream)))
             before = self.stages.start() if begins else table.later(slot)
             after, decided = self.stages.update(before, at, estimate, smoothed or observed, dt)
-            kept |= {"held": as_column([after.held]), "events": as_column([after.rule])}
+            changes |= {"held": as_column([after.held]), "events": as_column([after.rule])}
             final.append((stream, decided))
         new = [stream] if slot < 0 else []
-        table.commit(np.array([slot]), new, state, time, kept, final)
+        table.commit(np.array([slot]), new, state, time, changes, final)
         if table.drops:
             table.touch(stream, table.slots[stream], at)
         return estimate

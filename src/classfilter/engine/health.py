@@ -119,14 +119,14 @@ class Source(NamedTuple):
 
     def disagrees(self, usual: Expected | None) -> bool:
         """Return whether it has agreed less than usual for longer than it usually does."""
-        known = usual is not None or self.span >= ENOUGH * self.interval(None) > 0
-        return known and self.recent_judged >= LEAST and self.deficit > disagreement_limit(usual)
+        can_tell = usual is not None or self.span >= ENOUGH * self.interval(None) > 0
+        return can_tell and self.recent_judged >= LEAST and self.deficit > disagreement_limit(usual)
 
     def is_silent(self, silence: float, usual: Expected | None) -> bool:
         """Return whether it has not predicted for longer than usual."""
         longest = self.longest_gap if usual is None else usual.longest_gap
-        known = usual is not None or self.seen > ENOUGH_GAPS
-        return known and silence > max(LEAST * self.interval(usual), FACTOR * longest)
+        can_tell = usual is not None or self.seen > ENOUGH_GAPS
+        return can_tell and silence > max(LEAST * self.interval(usual), FACTOR * longest)
 
 
 def disagreement_limit(usual: Expected | None) -> float:
@@ -263,9 +263,9 @@ class SourceCounts:
         """Return how each source does, at the time of the last row, or at a later one."""
         at = self.numbers.item(AT)
         later = 0.0 if now is None or math.isnan(at) else max(0.0, now - at)
-        known, sources = {*self.pipe.sources, *self.pipe.expected}, map(self.of, self.index)
-        both = zip(self.index, sources, strict=True)
-        return Health(self._health(n, s, later) for n, s in both if s.rows or n in known)
+        expected, sources = {*self.pipe.sources, *self.pipe.expected}, map(self.of, self.index)
+        counted = zip(self.index, sources, strict=True)
+        return Health(self._health(n, s, later) for n, s in counted if s.rows or n in expected)
 
     def _health(self, name: str, source: Source, later: float) -> SourceHealth:
         usual = self.pipe.expected.get(name)
@@ -299,10 +299,10 @@ class SourceCounts:
             yield f"silent for {span(silence)}; usually a prediction every {span(interval)}"
         if source.disagrees(usual):
             recent = percent(share(source.recent_agreed, source.recent_judged))
-            known = share(source.agreed, source.judged) if usual is None else usual.agreement
+            agreement = share(source.agreed, source.judged) if usual is None else usual.agreement
             yield (
                 f"agrees with the estimate {recent} of the time, in the last "
-                f"{source.recent_judged:,.0f} predictions; {percent(known)} {when}"
+                f"{source.recent_judged:,.0f} predictions; {percent(agreement)} {when}"
             )
 
     def saved(self) -> dict[str, Any]:
@@ -334,11 +334,11 @@ def classes_of(filter: Any, states: Array) -> Ints:  # noqa: A002
     if hasattr(filter, "_update_stream"):  # a state ends with a number for each class
         last: Ints = states[:, -len(filter.classes) :].argmax(axis=1)
         return last
-    found = np.empty(len(states), np.intp)
+    classes = np.empty(len(states), np.intp)
     for i, state in enumerate(states):
         filter.state = unpack_state(filter, state)
-        found[i] = filter.probs.argmax()
-    return found
+        classes[i] = filter.probs.argmax()
+    return classes
 
 
 def classes_before(estimates: Array, streams: Ints, last: Ints, begins: Array) -> Ints:
@@ -393,18 +393,18 @@ class Episode(NamedTuple):
 
 def episodes(pipe: Pipeline, recordings: Sequence[Any]) -> tuple[Health, list[Episode]]:
     """Return how each source does after all recordings, and what was wrong meanwhile."""
-    counts, known, active = SourceCounts(pipe), list[Episode](), dict[tuple[str, str], int]()
+    counts, noted, active = SourceCounts(pipe), list[Episode](), dict[tuple[str, str], int]()
     for stream, at in count_recordings(counts, recordings):
         held, active = active, {}
         for source, verdicts in counts.health().verdicts.items():
             for text in verdicts:
                 key = source, kind_of(text)
-                active[key] = held.get(key, len(known))
+                active[key] = held.get(key, len(noted))
                 if key in held:
-                    known[held[key]] = known[held[key]]._replace(verdict=text)
+                    noted[held[key]] = noted[held[key]]._replace(verdict=text)
                 else:
-                    known.append(Episode(source, stream, at, text))
-    return counts.health(), known
+                    noted.append(Episode(source, stream, at, text))
+    return counts.health(), noted
 
 
 def expected(
@@ -427,8 +427,8 @@ def expected(
     again = SourceCounts(replace(pipe, expected=usual))
     for _ in count_recordings(again, recordings):
         pass
-    for name, known in usual.items():
-        usual[name] = known._replace(longest_disagreement=again.of(name).largest_deficit)
+    for name, habit in usual.items():
+        usual[name] = habit._replace(longest_disagreement=again.of(name).largest_deficit)
     return usual, stuck
 
 
@@ -439,9 +439,9 @@ def kind_of(verdict: str) -> str:
 
 def changed(before: Health, after: Health) -> Iterator[tuple[str, str, str]]:
     """Return what began and what ended: the source, its kind, and what to say of it."""
-    known = before.verdicts
+    earlier = before.verdicts
     for row in after:
-        old, new = ({kind_of(x): x for x in v} for v in (known.get(row.source, ()), row.verdicts))
+        old, new = ({kind_of(x): x for x in v} for v in (earlier.get(row.source, ()), row.verdicts))
         yield from ((row.source, kind, new[kind]) for kind in new if kind not in old)
         yield from (
             (row.source, f"no longer {kind}", ENDED[kind]) for kind in old if kind not in new

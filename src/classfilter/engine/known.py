@@ -5,10 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from ..events import Event, event_of
-from ..inputs import as_rows, order_of
+from ..inputs import as_rows
 from ..pipeline import Pipeline
 from .decide import pipe_and_rule
 from .engine import Engine, update_stream_of
@@ -49,8 +47,8 @@ def known_events(rows: Any, pipe: Pipeline) -> list[KnownEvent]:
     rows = as_rows(rows)
     _, rule = pipe_and_rule(pipe, None, smooth=False, lag=None)
     engine, update = Engine(pipe, rule=rule, starts=True), update_stream_of(pipe.filter)
-    seen = pipe.observe_rows(rows.factorized_sources, rows.probs, rows.one_hot, rows.classes)
-    predictions, weights = pipe.heads.for_filter(seen[0]), seen[1]
+    observed = pipe.observe_rows(rows.factorized_sources, rows.probs, rows.one_hot, rows.classes)
+    predictions, weights = pipe.heads.for_filter(observed[0]), observed[1]
     classes = tuple(map(str, pipe.classes))
     starts: dict[tuple[Any, int, float], float] = {}
     of_class: dict[tuple[Any, int], float] = {}
@@ -64,7 +62,7 @@ def known_events(rows: Any, pipe: Pipeline) -> list[KnownEvent]:
             event = event_of(stream, classes, k, start, end, probability)
             known.append(KnownEvent(event, of_class[key], at))
 
-    order, _, _ = order_of(rows, np.full(len(rows.streams), np.nan))
+    order, _, _ = rows.grouped()
     for i in order.tolist():
         at = float(rows.time[i])
         engine.take_one(update, rows.streams[rows.stream[i]], at, (predictions[i], weights[i]))

@@ -107,18 +107,18 @@ class LagStage:
         waiting = np.minimum(tops[:, 0], self._lag).astype(np.intp)
         new = np.bincount(rows.stream, minlength=len(states))
         tops[:, 0] += new
-        here = waiting + new
-        complete = np.where(over, here, np.maximum(here - self._lag, 0))
+        sizes = waiting + new
+        complete = np.where(over, sizes, np.maximum(sizes - self._lag, 0))
         owner = np.concatenate([np.repeat(np.arange(len(states)), waiting), rows.stream])
         order = stable_argsort(owner) if len(held) else slice(None)
         owner = owner[order]
-        rank = np.arange(len(owner)) - np.repeat(np.cumsum(here) - here, here)
-        done = rank < np.repeat(complete, here)
+        rank = np.arange(len(owner)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        done = rank < np.repeat(complete, sizes)
         number, time, dt = (
             np.concatenate([held[:, i], column])[order]
             for i, column in enumerate((rows.number, rows.time, rows.dt))
         )
-        groups = self._groups(tops[:, 0], over, here, complete, owner, done)
+        groups = self._groups(tops[:, 0], over, sizes, complete, owner, done)
         left = np.zeros((len(owner) - np.count_nonzero(done), self._size))
         left[:, 0], left[:, 1], left[:, 2] = number[~done], time[~done], dt[~done]
         smoothed = np.zeros((np.count_nonzero(done), *self.shape[1:]), self._dtype)
@@ -135,10 +135,10 @@ class LagStage:
                 results[group.results] = head.smooth(of_group, dt[group.rows], state, group)
             if head.temperature != 1:
                 results[:] = _core.temper(np.ascontiguousarray(results), head.temperature)
-        cuts = np.cumsum(here - complete)[:-1]
+        cuts = np.cumsum(sizes - complete)[:-1]
         after = [
-            self._start if ends else top.tobytes() + own.tobytes()
-            for ends, top, own in zip(over.tolist(), tops, np.split(left, cuts), strict=True)
+            self._start if ends else top.tobytes() + held_rows.tobytes()
+            for ends, top, held_rows in zip(over.tolist(), tops, np.split(left, cuts), strict=True)
         ]
         number = number[done].astype(np.intp)
         none = np.empty(0)
@@ -156,8 +156,8 @@ class LagStage:
         probs, weights = np.ascontiguousarray(probs, np.float64), np.empty(H)
         weights[:] = weight
         likelihood = likelihoods(probs, weights, self._floors, self._priors)
-        kept = np.power(self._gammas, np.full(H + 1, dt))
-        return self._core.update(state, time, dt, probs, weights, likelihood, kept)
+        decayed = np.power(self._gammas, np.full(H + 1, dt))
+        return self._core.update(state, time, dt, probs, weights, likelihood, decayed)
 
     def pack(self, state: bytes) -> bytes:
         """Return the state of a stream as bytes: its numbers, little-endian."""
@@ -176,8 +176,8 @@ class LagStage:
         valid = count.is_integer() and bool(np.isfinite(rows[:, :COLUMNS]).all())
         valid &= bool((np.diff(time) >= 0).all() and (dt >= 0).all())
         for h, head in enumerate(self._heads):
-            own = self._own(h, rows)
-            valid = valid and head.is_valid([own[:, place] for place in head.places])
+            columns = self._own(h, rows)
+            valid = valid and head.is_valid([columns[:, place] for place in head.places])
         if not valid:
             raise ValueError("the rows held for a lag are no rows")
         for h, head in enumerate(self._heads):
@@ -206,7 +206,7 @@ class LagStage:
         return rows[:, first : first + 2 * self.shape[2]]
 
     def _groups(
-        self, total: Floats, over: Bools, here: Ints, complete: Ints, owner: Ints, done: Bools
+        self, total: Floats, over: Bools, sizes: Ints, complete: Ints, owner: Ints, done: Bools
     ) -> list[SmoothedGroup]:
         """Return the streams of a row by itself, the longer ones, and those smoothed as a whole."""
         groups, place = [], np.cumsum(done) - 1
@@ -216,12 +216,14 @@ class LagStage:
             if not chosen.size:
                 continue
             rows: Any = slice(None)
-            if chosen.size < len(here):
+            if chosen.size < len(sizes):
                 rows = np.flatnonzero((streams & (complete > 0))[owner])
             targets = np.flatnonzero(done[rows])
             results = place[rows][targets]
             groups.append(
-                SmoothedGroup(ahead, chosen, rows, here[chosen], complete[chosen], targets, results)
+                SmoothedGroup(
+                    ahead, chosen, rows, sizes[chosen], complete[chosen], targets, results
+                )
             )
         return groups
 

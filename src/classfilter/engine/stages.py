@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Sequence
 from itertools import accumulate, pairwise
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -35,27 +35,6 @@ class Decided(NamedTuple):
 
 Rule = EventRule | ThresholdRule
 RULES = (EventRule, ThresholdRule)
-
-
-class Stage(Protocol):
-    """A fixed lag, or a rule for events: it keeps a state of each stream."""
-
-    def start(self) -> Any:
-        """Return the state of a new stream."""
-
-    def run(
-        self, states: Sequence[Any], rows: GroupedRows, over: Bools, *more: Any
-    ) -> tuple[list[Any], Any]:
-        """Take rows of streams: the states after them, and what comes out.
-
-        The streams that are `over` have no later rows.
-        """
-
-    def pack(self, state: Any) -> bytes:
-        """Return the state of a stream as bytes."""
-
-    def unpack(self, data: bytes) -> tuple[Any, bytes]:
-        """Return the state that bytes begin with, checked, and the bytes after it."""
 
 
 class Waiting(NamedTuple):
@@ -210,8 +189,8 @@ def first_predictions(time: Floats, probs: Array, weight: Floats, first: Ints) -
     The groups begin at the rows `first`; `probs` are (T, H, K), `weight` (T,) or (T, H).
     """
     weights = weight[:, None] if weight.ndim == 1 else weight
-    known = ~np.isnan(probs[..., 0]) & (weights > 0)
-    times = np.where(known, time[:, None], np.inf)
+    is_prediction = ~np.isnan(probs[..., 0]) & (weights > 0)
+    times = np.where(is_prediction, time[:, None], np.inf)
     if len(first):
         times = np.minimum.reduceat(times, first, axis=0)
     return np.where(np.isinf(times), np.nan, times)
@@ -279,7 +258,7 @@ class Stages:
             rows = rows._replace(probs=self._shown(rows.probs))
         if self.rule is not None:
             rules, decided = self.rule.run(rules, rows, over, first)
-        return [Later(*both) for both in zip(held, rules, strict=True)], rows, decided
+        return list(map(Later, held, rules)), rows, decided
 
     def finish(self, states: Sequence[Later]) -> tuple[GroupedRows, list[Decided]]:
         """End streams: their last rows, smoothed, and their last events."""
@@ -291,7 +270,7 @@ class Stages:
         return rows, decided
 
     def update(
-        self, state: Later, time: float, estimate: Array, seen: tuple[Any, Any], dt: float
+        self, state: Later, time: float, estimate: Array, observation: tuple[Any, Any], dt: float
     ) -> tuple[Later, Decided]:
         """Take one row: what is known then, and what is decided. It equals `run` of one row.
 
@@ -300,7 +279,7 @@ class Stages:
         """
         assert self.rule is not None
         held, rule = state
-        probs, weight = seen
+        probs, weight = observation
         if isinstance(rule, Waiting):
             return self._update_waiting(state, time, estimate, self.of_heads(probs), weight, dt)
         if self.lag is None or held is None:

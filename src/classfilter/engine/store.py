@@ -7,31 +7,35 @@ import json
 import math
 import os
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from operator import itemgetter
 from os import PathLike
 from pathlib import Path
 from reprlib import repr as short
 from typing import Any, NamedTuple, Self
+from zlib import crc32
 
 import numpy as np
 
 from ..filters import pack_state
 from ..pipeline import Pipeline, differing, from_settings
 from ..support.atomic import check_regular, naming
-from ..support.types import Array, Bools, Ints
+from ..support.types import Array
 from .stages import Confirmed
-from .table import Columns
+from .table import SPARE, Changes, Columns
 
 VERSION = 1
 APPLICATION = 0x636C6673
 """The mark of these files among all SQLite databases."""
 SCHEMA = (
     "CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT)",
-    "CREATE TABLE streams (number INTEGER PRIMARY KEY, name, time, state BLOB)",
+    "CREATE TABLE streams (number INTEGER PRIMARY KEY, name, place, time, state BLOB, sum)",
     'CREATE TABLE events (number INTEGER PRIMARY KEY, stream, class, start, "end", probability, '
-    "forced)",
+    "forced, sum)",
 )
+SPARSE = 4
+"""A file whose rows have numbers beyond so many times their count is numbered anew."""
 WAIT = 1.0
 """Seconds for another process to end what it has begun; one that keeps the file keeps it longer."""
 REMEDY = "move the file away to start from the beginning"
@@ -62,12 +66,9 @@ class Saved(NamedTuple):
         What wrote it.
     pipe : Pipeline
         The settings.
-    names : sequence
-        The streams; where they are dropped, the next to go first.
-    slots : ndarray of int (N,)
-        A number of each stream, that it keeps from one save to the next.
-    columns : Columns
-        What is known of each of them.
+    streams : Changes
+        All streams or, of a save of what changed, some. The slot of a stream is the number of its
+        row.
     meta : dict
         What else is known, as JSON has it.
     events : list of (stream, event)
@@ -78,66 +79,42 @@ class Saved(NamedTuple):
 
     kind: str
     pipe: Pipeline
-    names: Sequence[Any]
-    slots: Ints
-    columns: Columns
+    streams: Changes
     meta: dict[str, Any]
     events: list[tuple[Any, Confirmed]]
     first_event: int
 
 
+class Written(NamedTuple):
+    """What a save of this process left in a file, so that the next one writes what changed.
+
+    Attributes
+    ----------
+    tokens : list of str
+        What the save left in the file; then, what a save left that may not have come to its end.
+    place : int
+        Larger than the places of all streams: they go in the order of these.
+    """
+
+    path: Path
+    tokens: list[str]
+    place: int
+    events: list[tuple[Any, Confirmed]]
+    first_event: int
+
+
 class Read(NamedTuple):
-    """A file as it was read: what it holds, the rest of each stream's state, and its rows."""
+    """A file as it was read: what it holds, the rest of each stream's state, and what to keep."""
 
     saved: Saved
     rest: list[bytes]
-    numbers: Ints
-    token: str
+    written: Written | None
 
     def states(self) -> Array:
         """Return the states of the filter, where streams have no others."""
         if any(self.rest):
             raise ValueError("a state is too long")
-        return self.saved.columns.states
-
-
-class Written:
-    """What a file has of the streams of a process, so that a save writes only what changed.
-
-    Attributes
-    ----------
-    token, pending : str
-        What the last save left in the file, and what a save left that may not have come to its end.
-    numbers : ndarray of int (N,)
-        The row of each stream; a stream that goes later than another has a larger one.
-    """
-
-    def __init__(self, path: Path, token: str, saved: Saved, numbers: Ints) -> None:
-        self.path, self.token, self.pending = path, token, token
-        self.slots, self.numbers = saved.slots, numbers
-        self.names, self.bits = _objects(saved.names), _bits(saved.columns)
-        self.objects = saved.columns[4:]
-        self.events, self.first_event = saved.events, saved.first_event
-
-    def rows(self, saved: Saved) -> tuple[Ints, Bools]:
-        """Return the row of each stream now, and which of them are to be written."""
-        count = len(saved.slots)
-        if not len(self.slots):
-            return np.arange(1, count + 1), np.ones(count, bool)
-        place = np.full(1 + max(self.slots.max(), saved.slots.max(initial=0)), -1)
-        place[self.slots] = np.arange(len(self.slots))
-        at = place[saved.slots]
-        known = (at >= 0) & (self.names[at] == _objects(saved.names)).astype(bool)
-        numbers = np.where(known, self.numbers[at], -1)
-        same = known & (self.bits[at] == _bits(saved.columns)).all(axis=1)
-        for before, now in zip(self.objects, saved.columns[4:], strict=True):
-            same &= (before[at] == now).astype(bool)
-        # Streams only move to the end: from the first that is out of order, all get new rows.
-        largest = np.maximum.accumulate(np.append(0, numbers))[:-1]
-        first = np.append(np.flatnonzero(numbers <= largest), count)[0]
-        numbers[first:] = 1 + self.numbers.max() + np.arange(count - first)
-        same[first:] = False
-        return numbers, ~same
+        return self.saved.streams.columns.states
 
 
 class StoreFile:
@@ -292,28 +269,41 @@ class StoreFile:
         with self._faults(), self.damage():
             if not self._writes:
                 self._db.execute("BEGIN")
-            texts = self._db.execute("SELECT name, value FROM meta").fetchall()
-            streams = self._db.execute("SELECT * FROM streams ORDER BY number").fetchall()
+            texts = self._db.execute("SELECT name, value FROM meta ORDER BY name").fetchall()
+            streams = self._db.execute("SELECT * FROM streams").fetchall()
             events = self._db.execute("SELECT * FROM events ORDER BY number").fetchall()
             meta = {name: json.loads(value) for name, value in texts}
-            settings, digest, token = (meta.pop(name) for name in ("settings", "digest", "token"))
+            settings, digest, token, total, count = (
+                meta.pop(name) for name in ("settings", "digest", "token", "sum", "count")
+            )
+            if total != check_sum(*(text for text in texts if text[0] != "sum")):
+                raise ValueError("the check sum of its settings is wrong")
             own = from_settings(settings) if pipe is None else pipe
         if own.digest != digest:
             settings.pop("expected", None)
             self.require_same(settings, own.settings)
         with self.damage():
-            columns, rest = _columns(own, [row[2:] for row in streams])
+            streams.sort(key=itemgetter(2, 0))  # the database would move the states, too
+            if len(streams) != count:
+                raise ValueError(f"it has {len(streams)} streams, not {count}")
+            for what, rows in {"a stream": streams, "an event": events}.items():
+                if any(check_sum(*row[:-1]) != row[-1] for row in rows):
+                    raise ValueError(f"the check sum of {what} is wrong")
+            columns, rest = _columns(own, [row[3:5] for row in streams])
             names = [_name(row[1]) for row in streams]
             if len(set(names)) < len(names):
                 raise ValueError("a stream is there twice")
-            numbers = np.array([row[0] for row in streams], np.int64)
-            confirmed = [_event(row, own._names) for row in events]
+            slots = np.array([row[0] for row in streams], np.intp)
+            place = 1 + max((int(row[2]) for row in streams), default=-1)
+            confirmed = [_event(row[:-1], own._names) for row in events]
             first = events[0][0] if events else 1
             if [row[0] for row in events] != [*range(first, first + len(events))]:
                 raise ValueError("an event is missing")
-        slots = np.arange(len(names))
-        saved = Saved(self.kind, own, names, slots, columns, meta, confirmed, first)
-        return Read(saved, rest, numbers, token)
+        written: Written | None = Written(self.path, [token], place, confirmed, first)
+        if not 0 <= slots.min(initial=0) <= slots.max(initial=0) <= SPARSE * len(names) + SPARE:
+            slots, written = np.arange(len(names)), None
+        there = Changes(names, slots, columns, np.empty(0, np.intp), len(names))
+        return Read(Saved(self.kind, own, there, meta, confirmed, first), rest, written)
 
     def require_same(self, saved: dict[str, Any], here: dict[str, Any]) -> None:
         """Raise for other settings than those of the file: its states mean something else now."""
@@ -328,17 +318,35 @@ class StoreFile:
 
     # ---- writing ----
 
-    def write(
-        self, saved: Saved, rest: Callable[[int], bytes], before: Written | None = None
-    ) -> Written:
-        """Write what changed since a save, or all; `rest` is that of the state of a stream."""
+    def since(self, before: Written | None) -> Written | None:
+        """Return what the file has by a save of this process; None where all is to be written.
+
+        From now on until `write` nobody else writes.
+        """
         with self._faults():
             if not self.path.exists() or self.path.stat().st_ino != self._there:
                 self.close()  # it was removed or moved away
                 self._open()
             self._hold()
+            if before is None or self.is_new or before.path != self.path:
+                return None
+            [token] = self._meta("token")
+        if token not in before.tokens:
+            raise ValueError(
+                f"{self.path} was written by another process meanwhile; end that, or save to "
+                "another file"
+            )
+        # Where it is the other one, that was complete, but a signal's handler raised after it.
+        return before if token == before.tokens[0] else None
+
+    def write(self, saved: Saved, rest: Callable[[int], bytes], since: Written | None) -> Written:
+        """Write what changed since a save, which `since` returned, or all.
+
+        `rest` gives that of the state of a stream, by its place in `saved`.
+        """
+        with self._faults():
             try:
-                written = self._change(saved, rest, before)
+                written = self._change(saved, rest, since)
                 self._db.execute("COMMIT")
             except BaseException:
                 with suppress(sqlite3.Error):
@@ -352,55 +360,47 @@ class StoreFile:
                     self._db.execute("PRAGMA journal_mode = WAL")
         return written
 
-    def _change(
-        self, saved: Saved, rest: Callable[[int], bytes], before: Written | None
-    ) -> Written:
-        db, token, events = self._db, os.urandom(8).hex(), saved.events
-        since = self._since(before)
+    def _change(self, saved: Saved, rest: Callable[[int], bytes], since: Written | None) -> Written:
+        db, token = self._db, os.urandom(8).hex()
+        streams, events, there, place = saved.streams, saved.events, 0, 0
         if since is None:
             self._empty()
-            numbers, changed = np.arange(1, len(saved.slots) + 1), np.ones(len(saved.slots), bool)
-            there = 0
         else:
-            since.pending = token
-            numbers, changed = since.rows(saved)
-            gone = np.setdiff1d(since.numbers, numbers, assume_unique=True).tolist()
-            db.executemany("DELETE FROM streams WHERE number = ?", ((n,) for n in gone))
-            there = len(since.events)
+            since.tokens[1:] = [token]
+            place, there = since.place, len(since.events)
+            gone = ((n,) for n in streams.gone.tolist())
+            db.executemany("DELETE FROM streams WHERE number = ?", gone)
             if since.first_event != saved.first_event or events[:there] != since.events:
                 db.execute("DELETE FROM events")
                 there = 0
+        rows = _rows(streams, rest)
         db.executemany(
-            "INSERT OR REPLACE INTO streams VALUES (?, ?, ?, ?)",
-            _rows(saved, numbers, np.flatnonzero(changed), rest),
+            "INSERT OR REPLACE INTO streams VALUES (?1, ?2, ?3, ?4, ?5, "
+            "check_sum(?1, ?2, ?3, ?4, ?5))",
+            _new_rows(streams.names, place, rows),
         )
         db.executemany(
-            "INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?)",
+            "UPDATE streams SET time = ?2, state = ?3, "
+            "sum = check_sum(?1, name, place, ?2, ?3) WHERE number = ?1",
+            rows,
+        )
+        db.executemany(
+            "INSERT INTO events VALUES "
+            "(?1, ?2, ?3, ?4, ?5, ?6, ?7, check_sum(?1, ?2, ?3, ?4, ?5, ?6, ?7))",
             _event_rows(events[there:], saved.first_event + there, saved.pipe._names),
         )
         meta = saved.meta | {
             "kind": saved.kind,
+            "count": streams.total,
             "digest": saved.pipe.digest,
             "token": token,
             "settings": saved.pipe.content,
         }
-        texts = ((name, json.dumps(value)) for name, value in meta.items())
+        texts = [(name, json.dumps(meta[name])) for name in sorted(meta)]
+        texts.append(("sum", str(check_sum(*texts))))
         db.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", texts)
-        return Written(self.path, token, saved, numbers)
-
-    def _since(self, before: Written | None) -> Written | None:
-        """Return what the file has by a save of this process, None where all is to be written."""
-        if before is None or self.is_new or before.path != self.path:
-            return None
-        [token] = self._meta("token")
-        if token == before.token:
-            return before
-        if token == before.pending:  # it was complete, but a signal's handler raised after it
-            return None
-        raise ValueError(
-            f"{self.path} was written by another process meanwhile; end that, or save to another "
-            "file"
-        )
+        place += len(streams.names)
+        return Written(self.path, [token], place, events, saved.first_event)
 
     def _empty(self) -> None:
         """Make the tables, or empty them."""
@@ -422,6 +422,7 @@ def _connected(path: Path, write: bool) -> sqlite3.Connection:
                 where, uri=True, timeout=WAIT, isolation_level=None, check_same_thread=False
             )
             db.execute("PRAGMA trusted_schema = OFF")
+            db.create_function("check_sum", -1, check_sum, deterministic=True)
             db.execute("SELECT 1 FROM sqlite_master")
             return db
         except sqlite3.Error as error:
@@ -434,28 +435,33 @@ def _connected(path: Path, write: bool) -> sqlite3.Connection:
     raise AssertionError
 
 
-def _objects(values: Sequence[Any]) -> Array:
-    return np.fromiter(values, object, len(values))
+def check_sum(*values: Any) -> int:
+    """Return a number that tells whether a row has changed."""
+    state = values[-1]
+    if type(state) is not bytes:
+        return crc32(repr(values).encode())
+    return crc32(state, crc32(repr(values[:-1]).encode()))
 
 
-def _bits(columns: Columns) -> Array:
-    """Return time and numbers of each stream as bits, (N, W), to compare and to write."""
-    parts = [np.column_stack(columns[1:4]), columns.states]
+def _new_rows(
+    names: Iterable[Any], place: int, rows: Iterator[tuple[int, float, bytes]]
+) -> Iterator[tuple[int, Any, int, float, bytes]]:
+    """Yield whole rows of streams, while there are names, from this place on."""
+    for at, name in enumerate(names, place):
+        number, time, state = next(rows)
+        yield number, name_as_value(name), at, time, state
+
+
+def _rows(streams: Changes, rest: Callable[[int], bytes]) -> Iterator[tuple[int, float, bytes]]:
+    """Yield the number, the time and the state of streams."""
+    columns = streams.columns
+    parts = [np.column_stack([columns.seen, columns.jumps]), columns.states]
     little = [np.ascontiguousarray(part, part.dtype.newbyteorder("<")) for part in parts]
-    return np.hstack([part.view("<u4") for part in little])
-
-
-def _rows(
-    saved: Saved, numbers: Ints, places: Ints, rest: Callable[[int], bytes]
-) -> Iterator[tuple[int, Any, float, bytes]]:
-    """Yield the rows of some streams."""
-    columns = Columns(*(column[places] for column in saved.columns))
-    bits = _bits(columns)[:, 2:]
+    bits = np.hstack([part.view("<u4") for part in little])
     data, size = bits.tobytes(), 4 * bits.shape[1]
-    row = zip(places.tolist(), numbers[places].tolist(), columns.times.tolist(), strict=True)
-    for at, (i, number, time) in enumerate(row):
-        state = data[at * size : (at + 1) * size] + rest(i)
-        yield number, name_as_value(saved.names[i]), time, state
+    rows = zip(streams.slots.tolist(), columns.times.tolist(), strict=True)
+    for i, (number, time) in enumerate(rows):
+        yield number, time, data[i * size : (i + 1) * size] + rest(i)
 
 
 def _columns(pipe: Pipeline, rows: list[Any]) -> tuple[Columns, list[bytes]]:

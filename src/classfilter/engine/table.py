@@ -1,4 +1,4 @@
-"""The table of streams: the slot of each name, what is known of it, and the lock around it."""
+"""The table of streams: the slot of each name, and what is known of it."""
 
 from __future__ import annotations
 
@@ -15,8 +15,7 @@ import numpy as np
 from .. import _core
 from ..errors import ArgumentError, RowError
 from ..inputs import positive_duration
-from ..support.types import Array, Duration, Floats, Ints
-from .lock import new_lock
+from ..support.types import Array, Bools, Duration, Floats, Ints
 from .stages import Confirmed, Decided, Later, Stages
 
 LOG = logging.getLogger("classfilter")
@@ -68,6 +67,30 @@ def check_name(stream: Hashable) -> None:
         raise RowError("stream", stream, problem=problem, fix="give it a name")
 
 
+class Changes(NamedTuple):
+    """What changed in a table since the call before.
+
+    Attributes
+    ----------
+    names : list
+        The streams that are new, moved or have another name, in their order: they are the last.
+    slots : ndarray of int (N,)
+        Their slots; then those of other streams of which something else is known now.
+    columns : Columns
+        What is known of all these, (N,).
+    gone : ndarray of int
+        Slots that no stream has any more.
+    total : int
+        How many streams there are.
+    """
+
+    names: list[Any]
+    slots: Ints
+    columns: Columns
+    gone: Ints
+    total: int
+
+
 class StreamTable:
     """Streams by name, each with a state; they begin, go on, expire and are forgotten.
 
@@ -100,8 +123,10 @@ class StreamTable:
         By stream. Where streams are dropped, the one whose last row came first is first.
     columns : Columns
         By slot. All are replaced at once where there is no more room.
-    lock : RLock
-        For what takes several steps; see `free`.
+    changed : bytearray
+        By slot: whether something else is known of its stream since `changes`.
+    unsaved : ndarray of bool
+        By slot: whether that was so when `changes` was called, and nothing says that it was saved.
     clock : float
         The clock of all streams; NaN before the first row.
     none_expire_until : float
@@ -134,10 +159,10 @@ class StreamTable:
         self.most = math.inf if max_streams is None else max_streams
         self.longest_gap = min(self.span, max_jump or math.inf, sys.float_info.max)
         self.start, self._stages = start, stages
-        self.lock = new_lock()
         # To find its first key, a plain dict walks over all those that moved to its end.
         self.slots: dict[Hashable, int] = OrderedDict() if self.drops else {}
-        self.columns = self._empty(0)
+        self.columns, self.changed = self._empty(0), bytearray()
+        self.unsaved: Bools = np.zeros(0, bool)
         self._free: list[int] = []
         self.clock = math.nan
         self.strays: dict[Hashable, float] = {}
@@ -190,7 +215,8 @@ class StreamTable:
 
     def remember_jump(self, stream: Hashable, at: float) -> None:
         """Remember the time of a row that was refused since it is too far ahead."""
-        self.columns.jumps[self.slots[stream]] = at
+        slot = self.slots[stream]
+        self.columns.jumps[slot], self.changed[slot] = at, 1
 
     def jump_error(self, stream: Hashable, last: float, at: float) -> JumpError:
         """Return what is wrong with a time that is too far ahead of the stream's row before."""
@@ -207,11 +233,11 @@ class StreamTable:
         if not math.isfinite(at):
             return RowError("time", at, must="it must be finite")
         last = float(self.columns.times[slot])
-        where = "before" if at < last else "too long after"
+        relation = "before" if at < last else "too long after"
         return RowError(
             "time",
             at,
-            problem=f"is {{}}, {where} {last!r}, that of the last row of stream {stream!r}",
+            problem=f"is {{}}, {relation} {last!r}, that of the last row of stream {stream!r}",
             fix="give the rows of a stream in order of time",
         )
 
@@ -228,6 +254,7 @@ class StreamTable:
             old = self.columns
             more = self._empty(max(missing, SPARE, len(old.times) // 8))
             first, last = len(old.times), len(old.times) + len(more.times)
+            self.changed = self.changed + bytes(len(more.times))
             self.columns = Columns(*map(np.concatenate, zip(old, more, strict=True)))
             self._free = [*range(last - 1, first - 1, -1), *self._free]
         return [self._free.pop() for _ in range(count)]
@@ -238,7 +265,7 @@ class StreamTable:
         new: Sequence[Any],
         states: Array,
         times: Floats,
-        kept: Mapping[str, Array],
+        more: Mapping[str, Array],
         final: Iterable[tuple[Any, Decided]] = (),
     ) -> None:
         """Write what is known of streams after their rows: all of it, or nothing.
@@ -250,9 +277,10 @@ class StreamTable:
         slots[slots < 0] = [*added.values()]
         columns, count, final = self.columns, len(self.confirmed), list(final)
         before = [column[slots] for column in columns]
+        self.mark(slots)
         try:
             _core.commit(columns.states, columns.times, slots, states, times)
-            for name, values in kept.items():
+            for name, values in more.items():
                 getattr(columns, name)[slots] = values
             columns.jumps[slots] = np.nan
             self.slots.update(added)
@@ -268,6 +296,10 @@ class StreamTable:
                 column[slots] = values
             self._free += added.values()
             raise
+
+    def mark(self, slots: Ints) -> None:
+        """Note that something else is known of streams."""
+        np.frombuffer(self.changed, np.uint8)[slots] = 1
 
     def keep(self, final: Iterable[tuple[Any, Decided]]) -> None:
         """Keep events and starts that are final, until they are fetched."""
@@ -329,11 +361,12 @@ class StreamTable:
         for name in agree:
             slot = self.slots.get(name)
             if slot is not None:
-                self.columns.seen[slot] = self.clock
+                self.columns.seen[slot], self.changed[slot] = self.clock, 1
                 self.slots.move_to_end(name)  # type: ignore[attr-defined]
 
     def _set_clock(self, now: float) -> None:
         if now < self.clock:
+            self.mark(np.flatnonzero(self.columns.seen > now))
             np.minimum(self.columns.seen, now, out=self.columns.seen)
         self.clock, self.none_expire_until = now, -math.inf
 
@@ -353,11 +386,11 @@ class StreamTable:
             first = next(iter(self.slots))
             slot = self.slots[first]
             if math.isnan(self.columns.seen[slot]):  # a signal's handler raised before it was noted
-                self.columns.seen[slot] = self.clock
-            seen = self.columns.seen[slot]
-            if len(self.slots) <= self.most and not self.clock - seen > self.span:
+                self.columns.seen[slot], self.changed[slot] = self.clock, 1
+            since = self.columns.seen[slot]
+            if len(self.slots) <= self.most and not self.clock - since > self.span:
                 # The stream that goes next only ever has a later time; less than both round off.
-                self.none_expire_until = float(seen + 0.999 * self.span - 1e-15 * abs(seen))
+                self.none_expire_until = float(since + 0.999 * self.span - 1e-15 * abs(since))
                 break
             self.forget(first)
             dropped.append(first)
@@ -380,6 +413,7 @@ class StreamTable:
 
     def _release(self, slot: int) -> None:
         """Take a slot back that no stream has."""
+        self.changed[slot] = 1
         for column, value in zip(self.columns, self._empty(1), strict=True):
             column[slot] = value[0]
         self._free.append(slot)
@@ -420,6 +454,7 @@ class StreamTable:
         if self.expire_after is not None:
             # It is the last one to go now, and streams go in the order in which they were seen.
             self.columns.seen[slot] = self.clock
+        self.changed[slot] = 1
         # Without a call in between: a signal's handler finds the stream by one of the names.
         slots[new] = slot
         del slots[old]
@@ -427,13 +462,45 @@ class StreamTable:
         if old in self.strays:
             self.strays[new] = self.strays.pop(old)
 
-    def take(self, names: Sequence[Any], columns: Columns, clock: float = math.nan) -> None:
+    def take(
+        self, names: Sequence[Any], slots: Ints, columns: Columns, clock: float = math.nan
+    ) -> None:
         """Take all streams of a file, in the order in which they go; there are none before."""
-        self.columns = columns
-        self.slots.update((name, slot) for slot, name in enumerate(names))
+        self.columns = self._empty(1 + int(slots.max(initial=-1)))
+        for column, values in zip(self.columns, columns, strict=True):
+            column[slots] = values
+        is_free = np.ones(len(self.columns.times), bool)
+        is_free[slots] = False
+        self._free = np.flatnonzero(is_free)[::-1].tolist()
+        self.changed, self.unsaved = bytearray(len(is_free)), np.zeros(0, bool)
+        self.slots.update(zip(names, slots.tolist(), strict=True))
         self.clock = clock
 
-    def held(self) -> tuple[list[Any], Ints, Columns]:
-        """Return names, slots and copies of the columns of all streams, in their order."""
-        slots: Ints = np.fromiter(self.slots.values(), np.intp, len(self.slots))
-        return list(self.slots), slots, Columns(*(column[slots] for column in self.columns))
+    def changes(self, whole: bool = False) -> Changes:
+        """Return what changed since the last save; with `whole`, all streams as if they were new.
+
+        What is known of them is copied. Once it is saved, nothing is `unsaved`.
+        """
+        marks = np.frombuffer(self.changed, bool).copy()
+        marks[: len(self.unsaved)] |= self.unsaved
+        self.unsaved = marks  # first: a signal's handler may raise in between
+        self.changed = bytearray(len(marks))
+        changed = np.flatnonzero(marks)
+        if whole:
+            names, moved = list(self.slots), list(self.slots.values())
+        else:
+            # What is new or moves goes to the end: before the first that did not change, none did.
+            names, moved = [], []
+            for name in reversed(self.slots):
+                slot = self.slots[name]
+                if not marks[slot]:
+                    break
+                names.append(name)
+                moved.append(slot)
+            names.reverse()
+            moved.reverse()
+        is_free = np.isnan(self.columns.times[changed])
+        others = np.setdiff1d(changed[~is_free], moved, assume_unique=True)
+        slots = np.append(np.array(moved, np.intp), others)
+        columns = Columns(*(column[slots] for column in self.columns))
+        return Changes(names, slots, columns, changed[is_free], len(self.slots))

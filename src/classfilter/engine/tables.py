@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import chain as in_turn
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
@@ -24,16 +25,21 @@ from ..inputs import (
     TimeScale,
     as_frame,
     as_numbers,
+    as_rows,
     file_suffix,
     interleaved,
+    is_read,
     kind_of,
     naming_file,
     read_rows,
+    read_table,
     reading,
     result_columns,
-    rows_to_filter,
+    silent,
     sink,
     warn_of,
+    warn_of_odd_rows,
+    warn_of_times,
 )
 from ..pipeline import Channels, Pipeline
 from ..support.atomic import atomic_write, check_not_input, syncing
@@ -104,14 +110,14 @@ def filter_file(
     ['rest', 'rest']
     """
     import_optional("polars")
-    known = format_for(filter)
+    form = format_for(filter)
     suffix = file_suffix(Path(out))
     check_not_input(out, path)
-    file = TableFile(TableInput.of(path), known)
+    file = TableFile(TableInput.of(path), form)
     pipe = Pipeline.of(filter, beta=beta, channel=channel, smoothing=lag != 0)
-    how: Any = {"lag": check_lag(lag), "threads": threads, "progress": progress}
+    options: Any = {"lag": check_lag(lag), "threads": threads, "progress": progress}
     with naming_file(path), atomic_write(out) as written:
-        return filter_to(file, written, suffix, pipe, **how)
+        return filter_to(file, written, suffix, pipe, **options)
 
 
 def filter_to(
@@ -151,7 +157,7 @@ def filter_to(
         return pointed, read_rows(as_numbers(pointed, file.layout.number_columns), form)
 
     def filtered() -> Iterator[tuple[Any, Array]]:
-        nonlocal done, notice
+        nonlocal done, notice, predicted
         waiting: deque[Any] = deque()
         with ThreadPoolExecutor(1) as reader:  # a part ahead
             coming = reader.submit(read)
@@ -170,7 +176,7 @@ def filter_to(
                 notice = notice or interleaved(rows)
                 done += len(df)
                 streams.update(rows.streams)
-                predicted.update(_predicted(rows))
+                predicted |= rows.predicted_streams
                 sources.update(rows.sources)
                 if progress is not None:
                     progress(done)
@@ -200,9 +206,9 @@ def filter_to(
     except (polars.exceptions.PolarsError, polars.exceptions.PanicException) as error:
         reason = str(error).partition("\n")[0]
         raise ValueError(f"{file.source.name} cannot be filtered: {reason}") from error
-    scale.warn()  # in the thread of the caller; the results come from another
+    warn_of(scale.finding())  # in the thread of the caller; the results come from another
     warn_of(notice)
-    warn_of(_silent(streams, predicted))
+    warn_of(silent(streams, predicted))
     warn_of_channels(pipe, sources)
     return Filtered(done, len(streams))
 
@@ -225,22 +231,20 @@ class Parts:
             self.engine = Engine(pipe, threads=threads)
         else:
             self.engine = Engine(None, smoother=pipe, lag=lag)
-        self._filters, self._dtype, self._classes = lag == 0, pipe._dtype, len(pipe.classes)
-        self._waiting: deque[_Part] = deque()
-        self._rows = 0
+        self._lag, self._dtype, self._classes = lag, pipe._dtype, len(pipe.classes)
+        self._waiting: deque[Array] = deque()  # the results of each part, NaN where not known yet
+        self._first = 0  # the number of the first row that waits
 
     def push(self, rows: Rows, over: Collection[Any] = ()) -> list[Array]:
         """Take a part; return the results of those complete now, (T, K), in order.
 
         The streams that are `over` have no rows in later parts.
         """
-        part = _Part(self._rows, np.empty((len(rows), self._classes), self._dtype))
-        self._rows += len(rows)
-        taken = self.engine.take(rows, over=over)
-        if self._filters:
-            return [taken.estimates]
-        self._waiting.append(part)
-        return self._completed(taken.complete)
+        after = self.engine.take(rows, over=over)
+        if self._lag == 0:
+            return [after.estimates]
+        self._waiting.append(np.full((len(rows), self._classes), np.nan, self._dtype))
+        return self._completed(after.complete)
 
     def finish(self, streams: Collection[Any]) -> list[Array]:
         """End streams; return the results of the parts that are complete now."""
@@ -248,35 +252,22 @@ class Parts:
 
     def _completed(self, smoothed: GroupedRows | None) -> list[Array]:
         assert smoothed is not None
-        for part in self._waiting:
-            part.put(smoothed)
+        first = self._first
+        for results in self._waiting:
+            place = smoothed.number - first
+            in_part = (place >= 0) & (place < len(results))
+            results[place[in_part]] = smoothed.probs[in_part]
+            first += len(results)
         complete = []
-        while self._waiting and not self._waiting[0].missing:
-            complete.append(self._waiting.popleft().results)
+        while self._waiting and not np.isnan(self._waiting[0]).any():
+            complete.append(self._waiting.popleft())
+            self._first += len(complete[-1])
         return complete
-
-
-class _Part:
-    """The results of a part, as far as they are known."""
-
-    def __init__(self, first: int, results: Array) -> None:
-        self.first, self.results, self.missing = first, results, len(results)
-
-    def put(self, smoothed: GroupedRows) -> None:
-        """Take the results of the rows that are of this part."""
-        place = smoothed.number - self.first
-        own = (place >= 0) & (place < len(self.results))
-        self.results[place[own]] = smoothed.probs[own]
-        self.missing -= int(own.sum())
 
 
 def smooth_rows(pipe: Pipeline, rows: Rows, lag: int | None = None) -> Array:
     """Smooth every stream of some rows separately, (T, K), in the filter's order of classes."""
-    [results] = (
-        Parts(pipe, lag).push(rows, rows.streams)
-        if len(rows)
-        else [np.empty((0, len(pipe.classes)), pipe._dtype)]
-    )
+    [results] = Parts(pipe, lag).push(rows, rows.streams)
     return results
 
 
@@ -401,30 +392,29 @@ def smooth_table(
 
 @contextmanager
 def rows_for(data: Any, pipe: Pipeline, results: bool = True) -> Iterator[Rows]:
-    """Give data as rows that a pipeline takes, with a table to which `results` can be added."""
-    with rows_to_filter(data, pipe.heads, pipe._fresh, results) as rows:
-        yield rows
-        warn_of_channels(pipe, rows.sources if rows.time.size else ())
-        if results:
-            warn_of(_silent(rows.streams, _predicted(rows)))
+    """Give data as rows that a pipeline takes, with a table to which `results` can be added.
 
-
-def _predicted(rows: Rows) -> set[Any]:
-    """Return the streams that have a prediction."""
-    return {rows.streams[i] for i in np.unique(rows.stream[rows.observed()])}
-
-
-def _silent(streams: Collection[Any], predicted: Collection[Any]) -> ArgumentError | None:
-    """Return what to say of streams that have no prediction at all."""
-    silent = [name for name in streams if name not in predicted]
-    if not silent:
-        return None
-    others = f" and {len(silent) - 1} others" if silent[1:] else ""
-    problem = "has no prediction" if len(streams) == 1 else f"has no prediction of {{}}{others}"
-    must = "the results are the estimate that the filter starts with"
-    return ArgumentError(
-        "the table", silent[0], problem=problem, must=must, fix="leave these rows out"
-    )
+    Errors name the file. Once the rows went through without one, it warns of what is odd about
+    them; that of Rows, but for the half-life of the filter, was said when they were read.
+    """
+    if isinstance(data, (str, PathLike)):
+        with naming_file(data), rows_for(read_table(Path(data)), pipe, results) as rows:
+            yield rows
+        return
+    was_read = is_read(data)
+    rows = rows_of_kind(data, pipe.heads) if was_read else read_rows(data, TableFormat(pipe.heads))
+    if results:
+        if rows.frame is None:
+            rows = replace(rows, frame=as_frame(rows.to_table()))
+        result_columns(rows.frame.columns, rows.heads)
+    yield rows
+    warn_of_channels(pipe, rows.sources if len(rows) else ())
+    if results:
+        warn_of(silent(rows.streams, rows.predicted_streams))
+    if was_read:
+        warn_of_times(rows, "s", pipe._fresh)
+    else:
+        warn_of_odd_rows(rows, None, pipe._fresh)
 
 
 def format_for(
@@ -441,6 +431,17 @@ def format_for(
             fix="give a MultiLabelFilter, or leave scores out",
         )  # fmt: skip
     return TableFormat.of(pipe.heads, columns, scores, unit)
+
+
+def rows_of_kind(data: Any, heads: Heads) -> Rows:
+    """Return Rows, or several of them, as Rows whose columns are of the kind of these heads."""
+    rows = as_rows(data)
+    if rows.heads.noun != heads.noun:
+        problem = f"has {rows.heads.noun} that {rows.heads.relation}"
+        must = f"the {heads.noun} of the filter {heads.relation}"
+        fix = "" if heads.is_exclusive else ("read them with ", Fix("scores", "independent"))
+        raise ArgumentError("rows", list(rows.classes), problem=problem, must=must, fix=fix)
+    return rows
 
 
 def with_results(frame: Any, heads: Heads, pipe: Pipeline, P: Array) -> Any:
@@ -472,10 +473,10 @@ def warn_of_channels(pipe: Pipeline, sources: Collection[str]) -> None:
     if not corrected or not sources or isinstance(pipe.beta, dict):
         return
     if not set(corrected) & set(sources):
-        there = sorted(sources)[:5]
-        problem = f"names {{}}, but the rows have the sources {there}"
-        which = Fix("columns", {"source": ...})
-        fix = (f"give a channel for {there[0]!r}, or name the column of the sources: ", which)
+        named = sorted(sources)[:5]
+        problem = f"names {{}}, but the rows have the sources {named}"
+        fix_columns = Fix("columns", {"source": ...})
+        fix = (f"give a channel for {named[0]!r}, or name the column of the sources: ", fix_columns)
         warn_of(
             ArgumentError(
                 "channel", corrected, problem=problem, must="nothing is corrected", fix=fix

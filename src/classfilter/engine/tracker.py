@@ -6,7 +6,6 @@ import json
 import math
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from os import PathLike
-from pathlib import Path
 from threading import RLock
 from typing import Any, Self
 
@@ -29,6 +28,7 @@ from ..inputs import (
     predictions,
     read_times,
     seconds,
+    warn_of,
 )
 from ..pipeline import DEFAULT_SOURCE, MAX_SOURCES, Channels, Pipeline, under_rule
 from ..policy import Policy
@@ -38,7 +38,7 @@ from . import store
 from .engine import Engine, update_stream_of
 from .health import Health, SourceCounts, classes_before, classes_of
 from .lag import checked_lag
-from .lock import free, in_a_call
+from .lock import free, in_a_call, new_lock
 from .stages import Later
 from .table import Columns, JumpError
 
@@ -89,8 +89,9 @@ class TimeUnit:
         if not self.warned:
             scale = TimeScale(self.name)
             scale.see(times)
-            self.warned = scale.finding() is not None
-            scale.warn()
+            finding = scale.finding()
+            self.warned = finding is not None
+            warn_of(finding)
 
 
 def take_rows(
@@ -121,18 +122,7 @@ def take_rows(
         if count != len(names):
             raise ValueError(f"{label} has {count} rows, streams {len(names)}; give one per row")
     stream = factorize(names)
-    rows = Rows(
-        time=t,
-        stream=stream.codes,
-        streams=tuple(stream.categories),
-        source=source.codes,
-        sources=tuple(source.categories),
-        probs=outputs.probs,
-        one_hot=outputs.one_hot,
-        heads=heads,
-        time_kind=kind,
-    )
-    return rows, names
+    return Rows.of(stream, source, outputs, time=t, heads=heads, time_kind=kind), names
 
 
 class Tracker:
@@ -234,7 +224,7 @@ class Tracker:
         self._as_it_is = self._unit.as_it_is
         self._reader: Filter = pipe.filter
         self._table = self._engine.table
-        self._slots, self._lock = self._table.slots, self._table.lock
+        self._slots, self._lock = self._table.slots, new_lock()
         self._is_locked = self._lock._is_owned  # by this thread
         self._watches_times, self._drops = self._table.watches_times, self._table.drops
         self._counts = SourceCounts(pipe)
@@ -279,11 +269,11 @@ class Tracker:
             Something is invalid; nothing has changed.
         """
         at = time if type(time) is self._as_it_is else self._unit.seconds(time)
-        known = self._known.get(source)
-        if known is None:
-            known = self._know(source)
-        source, beta, logarithms, number = known
-        kind, given = type(probs), probs
+        of_source = self._known.get(source)
+        if of_source is None:
+            of_source = self._know(source)
+        source, beta, logarithms, number = of_source
+        kind, prediction = type(probs), probs
         if (kind is not list and kind is not np.ndarray) or confidence is not None:
             certain = logarithms is not None
             probs = head_prediction(probs, self._heads, confidence, certain=certain)
@@ -300,8 +290,9 @@ class Tracker:
                     and not 0 <= at - table.columns.times.item(slot) <= table.longest_gap
                 )
             ):
-                return self._take_one(stream, time, at, source, probs, given, confidence)
+                return self._take_one(stream, time, at, source, probs, prediction, confidence)
             columns = table.columns
+            table.changed[slot] = 1
             if self._rule is None:
                 estimate = self._update_stream(
                     columns[0], columns[1], slot, probs, beta, at, logarithms,
@@ -316,7 +307,7 @@ class Tracker:
             if estimate is None:
                 raise table.time_error(stream, slot, at)
             if estimate is NotImplemented:  # the stream waits for its first prediction
-                return self._take_one(stream, time, at, source, probs, given, confidence)
+                return self._take_one(stream, time, at, source, probs, prediction, confidence)
             if table.max_jump is not None:
                 columns[3][slot] = math.nan
             if self._drops:
@@ -328,10 +319,10 @@ class Tracker:
     def _know(self, source: Any) -> tuple[str, float, Any, int]:
         """Return the name of a source, its weight, its channel's logarithms, and its number."""
         name, beta = self._pipe.weight(source)
-        known = name, beta, self._pipe.channel_of(name), self._counts.number(name)
+        of_source = name, beta, self._pipe.channel_of(name), self._counts.number(name)
         if len(self._known) < MAX_SOURCES:
-            self._known[None if source is None else name] = known
-        return known
+            self._known[None if source is None else name] = of_source
+        return of_source
 
     def _take_one(
         self,
@@ -340,7 +331,7 @@ class Tracker:
         at: float,
         source: str,
         probs: Any,
-        given: Any,
+        prediction: Any,
         confidence: float | None,
     ) -> Array:
         """Take a row that begins a stream, or that more stages than the rule need.
@@ -354,8 +345,8 @@ class Tracker:
         _, beta, observation = pipe.observe(source, probs)
         smoothed = None
         if self._lag is not None:
-            seen = pipe.smoothing.observe(source, given, confidence)
-            smoothed = seen.probs, seen.beta
+            to_smooth = pipe.smoothing.observe(source, prediction, confidence)
+            smoothed = to_smooth.probs, to_smooth.beta
         before, dt = -1, 0.0
         if not begins:
             slot = self._slots[stream]
@@ -375,7 +366,7 @@ class Tracker:
         """Return whether a row begins a stream, or begins it anew; raise if its time is wrong."""
         self._unit.look_at(time, at)
         if stream not in self._slots:
-            self._spelling.look([stream])
+            warn_of(self._spelling.finding(stream))
         try:
             return self._table.begins(stream, at)
         except JumpError:
@@ -401,8 +392,9 @@ class Tracker:
         all rows. `probs` is (N, K), a dataframe whose columns are matched by name, a list of
         entries that `update` takes, or classes, (N,), with their `confidence`.
         """
-        given = streams, times, sources, probs
-        rows, names = take_rows(*given, self._heads, confidence, self._unit.name)
+        rows, names = take_rows(
+            streams, times, sources, probs, self._heads, confidence, self._unit.name
+        )
         if not names:
             return np.empty((0, len(self.classes)), self._reader.probs.dtype)
         table = self._table
@@ -410,24 +402,25 @@ class Tracker:
         def look(times: Array, begin: list[Any]) -> None:
             if rows.time_kind.is_number and not self._unit.warned:
                 self._unit.look(times)
-            self._spelling.look(begin)
+            for name in begin:
+                warn_of(self._spelling.finding(name))
 
         with free(self._lock):
             held = table.slots_of(rows.streams)
             last = np.full(len(held), -1)  # the class of each stream's estimate
             last[held >= 0] = classes_of(self._reader, table.columns.states[held[held >= 0]])
-            taken = self._engine.take(rows, live=True, slots=held, look=look)
+            after = self._engine.take(rows, live=True, slots=held, look=look)
             if self._is_exclusive:
-                before = classes_before(taken.estimates, rows.stream, last, taken.begins)
-                probs = rows.probs.astype(taken.estimates.dtype, copy=False)
+                before = classes_before(after.estimates, rows.stream, last, after.begins)
+                probs = rows.probs.astype(after.estimates.dtype, copy=False)
                 source = rows.factorized_sources
-                self._counts.count_rows(source, probs, before, rows.time, taken.dt)
+                self._counts.count_rows(source, probs, before, rows.time, after.dt)
             if self._drops:
                 new = {rows.streams[i] for i in np.flatnonzero(held < 0)}
                 slots = table.slots_of(rows.streams)
                 table.touch_many(names, slots[rows.stream], rows.time, new)
                 table.drop_old()
-        return taken.estimates
+        return after.estimates
 
     def next_source(self, stream: Hashable, time: Any) -> str:
         """Return the source that the policy would call for a stream at a time; nothing changes."""
@@ -600,14 +593,14 @@ class Tracker:
         self._require_events()
         with free(self._lock):
             current = self._engine.current(self._table.slot(stream))
-        several = isinstance(current, list)
+        is_multi_label = isinstance(current, list)
         events = [
             CurrentEvent(stream, self._names[k], start, None, probability, final=final)
             for k, start, probability, final in (
-                current if several else [current] if current else []
+                current if is_multi_label else [current] if current else []
             )
         ]
-        return events if several else next(iter(events), None)
+        return events if is_multi_label else next(iter(events), None)
 
     def _require_events(self) -> None:
         if self._rule is None:
@@ -671,13 +664,26 @@ class Tracker:
         or tuples of them.
         """
         with free(self._saving), store.StoreFile(path, "tracker", _REMEDY) as file:
-            saved = self._saved("tracker")
-            self._written = file.write(saved, self._rest_of(saved.columns), self._written)
+            since = file.since(self._written)
+            saved = self._saved("tracker", since is None)
+            self._write(file, saved, since)
 
-    def _saved(self, kind: str) -> store.Saved:
+    def _write(
+        self,
+        file: store.StoreFile,
+        saved: store.Saved,
+        since: store.Written | None,
+        before: Callable[[], None] = lambda: None,
+    ) -> None:
+        """Call `before`, and write what `_saved` has returned."""
+        before()
+        self._written = file.write(saved, self._rest_of(saved.streams.columns), since)
+        self._table.unsaved = self._table.unsaved[:0]
+
+    def _saved(self, kind: str, whole: bool = True) -> store.Saved:
+        """Return what is to be saved: all streams, or those that changed since the last save."""
         table = self._table
         with free(self._lock):
-            names, slots, columns = table.held()
             meta: dict[str, Any] = {
                 "expire_after": table.expire_after,
                 "max_streams": table.max_streams,
@@ -690,7 +696,7 @@ class Tracker:
                 "started": [(store.name_as_json(name), *start) for name, *start in table.started],
             }
             events, first = list(table.confirmed), self._first_event
-        return store.Saved(kind, self._pipe, names, slots, columns, meta, events, first)
+            return store.Saved(kind, self._pipe, table.changes(whole), meta, events, first)
 
     def _rest_of(self, columns: Columns) -> Callable[[int], bytes]:
         """Return what gives the part of a stream's state that comes after the filter's."""
@@ -720,13 +726,14 @@ class Tracker:
                 if lag is not None and saved.pipe.smoothing.rule is None:
                     raise ValueError("it has a lag, but no rule for events")
                 tracker._use(saved.pipe, saved.meta["unit"], lag, **limits)
-                tracker._take(file.path, read)
+                tracker._take(read)
         return tracker
 
-    def _take(self, path: Path, read: store.Read) -> None:
+    def _take(self, read: store.Read) -> None:
         """Take all streams of a file."""
-        names, columns, meta = read.saved.names, read.saved.columns, read.saved.meta
-        self._spelling.note(names)
+        (names, slots, columns, *_), meta = read.saved.streams, read.saved.meta
+        for name in names:
+            self._spelling.finding(name)
         self._engine.runner.check_states(columns.states)
         stages, has_policy = self._engine.stages, self._pipe.policy is not None
         for i, rest in enumerate(read.rest):
@@ -748,6 +755,6 @@ class Tracker:
         clock = math.nan if meta["clock"] is None else store.finite(meta["clock"])
         self._table.confirmed += read.saved.events
         self._first_event = read.saved.first_event
-        self._table.take(names, columns, clock)
+        self._table.take(names, slots, columns, clock)
         self._table.strays = {name: store.finite(at) for name, at in strays.items()}
-        self._written = store.Written(path, read.token, self._saved(read.saved.kind), read.numbers)
+        self._written = read.written

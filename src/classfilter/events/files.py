@@ -46,7 +46,7 @@ def write_events(
         Allow events of one stream and class that overlap; otherwise they are an error.
     **options
         Of one format: ``tiers`` and ``duration`` of TextGrid, ``probability`` of WebVTT, and
-        ``low_freq`` and ``high_freq`` of Raven; see docs/events.md.
+        ``low_freq`` and ``high_freq`` of Raven; see docs/event-files.md.
 
     Examples
     --------

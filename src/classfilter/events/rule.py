@@ -119,7 +119,7 @@ class Option(NamedTuple):
     """
 
     kind: str
-    """What it is: "duration", "pair" of durations, "bias", "share", "evidence" or "classes"."""
+    """What it is: "cost", "duration", "pair" of durations, "number", "evidence" or "classes"."""
     says: str
     """What it does, in a sentence."""
     acts: str
@@ -128,6 +128,9 @@ class Option(NamedTuple):
     """Whether each class may have its own, and 0 where it is not named."""
     core: float | None = None
     """What None is in the core; None if it is no number of the whole rule there."""
+    least: float = -math.inf
+    """Of a number: the least, and the most."""
+    most: float = math.inf
 
 
 def _option(default: Any, kind: str, says: str, acts: str, **more: Any) -> Any:
@@ -154,37 +157,41 @@ class EventRule:
     Parameters
     ----------
     change_cost : duration, or mapping of every class to one
-        The cost of entering a class. 0 follows the most probable class of each row.
+        The cost of entering a class, as a time: a change must make the result right for this much
+        longer. 0 follows the most probable class of each row.
     leave_cost : duration, or mapping of classes to them
-        The cost of leaving a class; 0 for a class that is not named.
+        The cost of leaving a class, in addition; 0 for a class that is not named.
     min_duration : duration, or mapping of classes to them
-        No event of a class is shorter; 0 for a class that is not named. A shorter one is dropped or
-        made longer, whichever costs less. Where the longest one spans more than 64 rows, the path
-        is slightly worse than the best one.
-    merge_gap : duration, optional; of several labels at once, or mapping of labels to them
-        Two events of a class with nothing reported between them become one where the gap is no
-        longer.
+        No event of a class is shorter; 0 for a class that is not named. Unlike a cost, it is a hard
+        limit: a shorter event is dropped or made longer, whichever costs less. If the longest
+        minimum spans more than 64 rows, the path is slightly worse than the best one.
+    merge_gap : duration, optional; for multi-label filters also a mapping of labels to them
+        Two events of a class become one if the gap between them is no longer than this and nothing
+        is reported in it: the class between them is ignored, or the time is uncertain.
     bias : float, or mapping of classes to them, optional
-        Subtracted from the probability of a class, -1 to 1: above 0 it needs more evidence.
+        Subtracted from the probability of a class, -1 to 1. A class with a bias above 0 needs more
+        evidence than the others.
     evidence : {"time", "log"}
-        What a row is worth: its probability, or the logarithm of it (then the path is that of
-        Viterbi, and a cost is a time multiplied by a difference of logarithms).
+        What a row is worth: its probability, or the logarithm of it. With the logarithm, the path
+        is that of the Viterbi algorithm, confident rows count more, and a cost is a time multiplied
+        by a difference of logarithms.
     min_probability : float, optional
-        Where no class has this probability, the time is *uncertain*: no event.
+        Where no class is this probable, the time is uncertain, and no event is reported.
     pad : pair of durations
-        How far each event is extended, before and after, into time without an event.
+        How far each event is extended before its start and after its end, into time without an
+        event.
     shift : duration
-        Every change is reported earlier by this time, to make up for the delay of a filter.
+        Every change is reported earlier by this much, to make up for the delay of the filter.
     ignore : class or iterable of them
-        Classes for which no event is reported, such as the background.
+        Classes whose events are not reported, such as the background.
     max_gap : duration, optional
-        A row stands for no more time than this; after it the stream is unknown and events end.
+        A row stands for no more time than this; after it, the class is unknown and events end.
     max_duration : duration, optional
-        A longer event is split into pieces of this length, or of 2, 4, 8... times the length where
-        there would be more than 100,000.
+        A longer event is split into pieces of this length. An event that would have more than
+        100,000 pieces, as after a clock that was set, has pieces of 2, 4, 8... times the length.
     max_delay : duration, optional
-        What lies further back than this is decided by the best path so far. It bounds the delay of
-        live events, and makes the path of the whole stream no longer the best one.
+        The longest time that an event may stay provisional: what lies further back is decided by
+        the best path so far, which may not be the best path of the whole stream.
 
     Examples
     --------
@@ -195,12 +202,10 @@ class EventRule:
     """
 
     change_cost: Any = _option(
-        0.0, "duration", "How much longer a change must make the result right: 30s.", "path",
+        0.0, "cost", "How much longer a change must make the result right: 30s.", "path",
         by_class=True,
     )  # fmt: skip
-    leave_cost: Any = _option(
-        0.0, "duration", "The cost of leaving a class.", "path", by_class=True
-    )
+    leave_cost: Any = _option(0.0, "cost", "The cost of leaving a class.", "path", by_class=True)
     min_duration: Any = _option(
         0.0, "duration", "No event is shorter: walk=10s.", "path", by_class=True
     )
@@ -209,14 +214,16 @@ class EventRule:
         "reported", by_class=True, core=-1.0,
     )  # fmt: skip
     bias: Any = _option(
-        None, "bias", "Subtracted from the probability of a class.", "path", by_class=True
-    )
+        0.0, "number", "Subtracted from the probability of a class.", "path", by_class=True,
+        least=-1.0, most=1.0,
+    )  # fmt: skip
     evidence: str = _option(
         "time", "evidence", "What a row is worth: its probability (time), or the logarithm.", "path"
     )
     min_probability: float | None = _option(
-        None, "share", "Report no event where no class is this probable.", "path", core=math.nan
-    )
+        None, "number", "Report no event where no class is this probable.", "path", core=0.0,
+        least=1e-30, most=1.0,
+    )  # fmt: skip
     pad: Any = _option(
         (0.0, 0.0), "pair", "Extend each event, before its start and after its end.", "reported"
     )
@@ -237,20 +244,21 @@ class EventRule:
     )  # fmt: skip
 
     def __post_init__(self) -> None:
-        for name, option in OPTIONS.items():
+        for one in fields(self):
+            name, option = one.name, OPTIONS[one.name]
             value = getattr(self, name)
-            if value is None and name == "bias":
-                value = 0.0
+            value = one.default if value is None else value
             if value is None:
                 continue
             check = _CHECKS[option.kind]
-            self._set(name, (_by_class if option.by_class else _one)(name, value, check))
-            if option.core == math.inf and getattr(self, name) == 0:
-                fix = "give a positive duration, or None"
+            if option.by_class and isinstance(value, Mapping):
+                value = {str(of): check(name, option, x, str(of)) for of, x in value.items()}
+            else:
+                value = check(name, option, value)
+            if option.core == math.inf and value == 0:
+                fix = f"give a positive {option.kind}, or None"
                 raise ArgumentError(name, 0, must="it must not be 0", fix=fix)
-
-    def _set(self, name: str, value: Any) -> None:
-        object.__setattr__(self, name, value)
+            object.__setattr__(self, name, value)
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -368,18 +376,7 @@ OPTIONS: dict[str, Option] = {one.name: one.metadata["option"] for one in fields
 BY_CLASS = tuple(name for name, option in OPTIONS.items() if option.by_class)
 
 
-def _by_class(argument: str, value: Any, check: Any) -> Any:
-    """Return one number, or one for each class that is named, checked."""
-    if isinstance(value, Mapping):
-        return {str(name): check(argument, x, str(name)) for name, x in value.items()}
-    return check(argument, value)
-
-
-def _one(argument: str, value: Any, check: Any) -> Any:
-    return check(argument, value)
-
-
-def _span(argument: str, value: Any, entry: str | None = None) -> float:
+def _span(argument: str, _: Option, value: Any, entry: str | None = None) -> float:
     """Return a duration that is neither negative nor infinite."""
     span = duration(argument, value, entry)
     if not 0 <= span < math.inf:
@@ -388,43 +385,37 @@ def _span(argument: str, value: Any, entry: str | None = None) -> float:
     return span
 
 
-def _bias(argument: str, value: Any, entry: str | None = None) -> float:
-    if not is_number(value) or not -1 <= value <= 1:
-        must = "it must be a number from -1 to 1"
+def _number(argument: str, option: Option, value: Any, entry: str | None = None) -> float:
+    if not is_number(value) or not option.least <= value <= option.most:
+        must = f"it must be a number from {option.least:g} to {option.most:g}"
         raise ArgumentError(argument, value, must=must, entry=entry)
     return float(value)
 
 
-def _pair(argument: str, value: Any) -> tuple[float, ...]:
+def _pair(argument: str, option: Option, value: Any) -> tuple[float, ...]:
     if isinstance(value, str) or not isinstance(value, Iterable) or len(tuple(value)) != 2:
         must = "it must be a pair: the time before and the time after"
         raise ArgumentError(argument, value, must=must)
-    return tuple(_span(argument, side) for side in value)
+    return tuple(_span(argument, option, side) for side in value)
 
 
-def _evidence(argument: str, value: Any) -> str:
+def _evidence(argument: str, _: Option, value: Any) -> str:
     if value not in EVIDENCE:
         raise ArgumentError(argument, value, must=f"it must be one of {', '.join(EVIDENCE)}")
     return str(value)
 
 
-def _share(argument: str, value: Any) -> float:
-    if not is_number(value) or not 0 < value < 1:
-        raise ArgumentError(argument, value, must="it must be a number between 0 and 1")
-    return float(value)
-
-
-def _classes(argument: str, value: Any) -> tuple[str, ...]:
+def _classes(_argument: str, _: Option, value: Any) -> tuple[str, ...]:
     names = [value] if isinstance(value, (str, int)) else list(value)
     return tuple(dict.fromkeys(map(str, names)))
 
 
 _CHECKS: dict[str, Any] = {
+    "cost": _span,
     "duration": _span,
-    "bias": _bias,
+    "number": _number,
     "pair": _pair,
     "evidence": _evidence,
-    "share": _share,
     "classes": _classes,
 }
 

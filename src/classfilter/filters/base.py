@@ -79,10 +79,8 @@ class BaseFilter:
     _averages = False
     """Whether the estimate is an average that hardly changes where the half-life is long."""
 
-    @property
-    def _half_life(self) -> float | None:
-        """The time that halves what is left of the past; None where time does not matter."""
-        return None
+    _half_life: float | None = None
+    """The time that halves what is left of the past; None where time does not matter."""
 
     @property
     def label(self) -> Any:

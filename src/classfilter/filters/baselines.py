@@ -263,20 +263,17 @@ class EmaFilter(_Baseline):
         if not 0 <= self._gamma <= 1:
             raise ArgumentError("gamma", gamma, must="it must lie in [0, 1]")
         super().__init__(classes, gamma=self._gamma)
+        self._half_life = half_life_of(self._gamma)
         self._start = self._state = EmaState(0.0, self._uniform)
-
-    @property
-    def _half_life(self) -> float | None:
-        return half_life_of(self._gamma)
 
     def _run(self, rows: Array, beta: Array, dt: Array) -> Array:
         rows, weights, observed = self._rows(rows, beta)
         times = np.broadcast_to(dt, len(rows)).tolist()
         out, (total, average) = np.empty_like(rows), self._state
         columns = zip(rows, weights.tolist(), times, observed.tolist(), strict=True)
-        for t, (s, weight, time, seen) in enumerate(columns):
+        for t, (s, weight, time, is_observed) in enumerate(columns):
             total *= self._gamma**time
-            if seen:
+            if is_observed:
                 before, total = total, total + weight
                 average = average * (before / total) + s * (weight / total)
             out[t] = average

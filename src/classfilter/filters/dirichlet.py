@@ -162,16 +162,12 @@ class DirichletFilter(CompiledFilter, _core.Dirichlet):
         super().__init__(**core, mean=estimate == "mean", single=single)
         # After the core, which refuses a second __init__: a filter keeps its settings for life.
         self._classes, self._gamma, self._dtype = names, gamma, dtype
-        self._options = settings
+        self._options, self._half_life = settings, half_life_of(gamma)
 
     @property
     def gamma(self) -> float:
         """Decay of the state per time unit."""
         return self._gamma
-
-    @property
-    def _half_life(self) -> float | None:
-        return half_life_of(self._gamma)
 
     @property
     def max_concentration(self) -> float:

@@ -18,8 +18,8 @@ MAX_ITERATIONS = 100
 def decays(gamma: float, dt: Floats) -> Floats:
     """Return what is left of a weight after each time, (T,)."""
     # one number by itself NumPy might raise in another way
-    kept: Floats = np.power(gamma, np.append(dt, 0.0))[:-1]
-    return kept
+    left: Floats = np.power(gamma, np.append(dt, 0.0))[:-1]
+    return left
 
 
 def dirichlet_rows(
@@ -85,13 +85,13 @@ def in_two_searches(
     """
     runner, out = StreamRunner(f), np.empty(s.shape)
     passed = StreamRows(np.full(s.shape, np.nan), np.ones(()), dt)
-    both = runner.run(states, passed, out, threads=1)
-    nu = both[:, :1] * f._means(both) + nu
-    eta = both[:, 0] + eta
-    informed = np.flatnonzero((eta > both[:, 0]) & (eta > MIN_WEIGHT))
-    both[informed, 1:] = _mode(nu[informed] / eta[informed, None], f.max_concentration)
-    both[:, 0] = eta
-    runner.run(both, StreamRows(s, beta, np.zeros(())), out, threads=1)
+    joint = runner.run(states, passed, out, threads=1)
+    nu = joint[:, :1] * f._means(joint) + nu
+    eta = joint[:, 0] + eta
+    informed = np.flatnonzero((eta > joint[:, 0]) & (eta > MIN_WEIGHT))
+    joint[informed, 1:] = _mode(nu[informed] / eta[informed, None], f.max_concentration)
+    joint[:, 0] = eta
+    runner.run(joint, StreamRows(s, beta, np.zeros(())), out, threads=1)
     return out
 
 
@@ -130,12 +130,12 @@ def _states_after(
     start = f.copy()
     start.reset()
     anchor, prior_mean = f._options["anchor"], start.nu / start.eta
-    kept = decays(f.gamma, dt)
+    decayed = decays(f.gamma, dt)
     first_state = pack_state(start.state, f.dtype)
     if ahead is None:
         order, before = _waves((counts - 1)[::-1])  # from the last row of each stream to its second
         at = (np.flatnonzero(left) + 1)[::-1][order]
-        pauses, decay = (np.append(x, 0.0)[at + 1] for x in (dt, kept))
+        pauses, decay = (np.append(x, 0.0)[at + 1] for x in (dt, decayed))
         first = before >= len(at)
         pauses[first], decay[first] = 0.0, 1.0
         states = np.empty((len(at) + len(counts), K + 1))
@@ -149,22 +149,22 @@ def _states_after(
         data, prior = np.zeros(T), np.full(T, start.eta)  # the weights of both in eta
         out, runner = np.empty(s.shape), StreamRunner(f)
         for j in range(min(ahead, int(left.max(initial=0))), 0, -1):
-            some = rows[left[rows] >= j]  # all of them observe row t + j at once
-            at = some + j
-            more = (left[some] > j) & (j < ahead)
-            pauses, decay = (np.append(x, 0.0)[at + 1] for x in (dt, kept))
+            ahead_rows = rows[left[rows] >= j]  # all of them observe row t + j at once
+            at = ahead_rows + j
+            more = (left[ahead_rows] > j) & (j < ahead)
+            pauses, decay = (np.append(x, 0.0)[at + 1] for x in (dt, decayed))
             pauses[~more], decay[~more] = 0.0, 1.0
-            observed = StreamRows(s[at], beta[at], pauses, slots=some)
-            after = runner.run(states, observed, out[: len(some)], threads=1)
-            _core.commit(states, None, some, after, None)
-            data[some] = decay * data[some] + beta[at]
-            prior[some] = decay * prior[some] + (1 - decay) * anchor
+            observed = StreamRows(s[at], beta[at], pauses, slots=ahead_rows)
+            after = runner.run(states, observed, out[: len(ahead_rows)], threads=1)
+            _core.commit(states, None, ahead_rows, after, None)
+            data[ahead_rows] = decay * data[ahead_rows] + beta[at]
+            prior[ahead_rows] = decay * prior[ahead_rows] + (1 - decay) * anchor
         at = rows[left[rows] > 0] + 1
         states, data, prior = states[at - 1], data[at - 1], prior[at - 1]
     eta, nu = np.zeros(T), np.zeros((T, K))  # of a stream's last row there is nothing
-    eta[at - 1] = data * kept[at]
+    eta[at - 1] = data * decayed[at]
     of_data = states[:, :1] * f._means(states) - prior[:, None] * prior_mean
-    nu[at - 1] = of_data * kept[at, None]
+    nu[at - 1] = of_data * decayed[at, None]
     return (eta, nu) if len(rows) == T else (eta[rows], nu[rows])
 
 

@@ -62,13 +62,13 @@ class MultiLabelFilter(BaseFilter, of_heads=True):
         fresh = _filters_of(self._heads, filter)
         dtypes = {f.probs.dtype for f in fresh}
         if len(dtypes) > 1:
-            several = sorted(map(str, dtypes))
-            raise ArgumentError(
-                "filter", several, problem="has filters of {}", fix="give one dtype"
-            )
+            names = sorted(map(str, dtypes))
+            raise ArgumentError("filter", names, problem="has filters of {}", fix="give one dtype")
         self._dtype: np.dtype[Any] = dtypes.pop()
         self._options = {"filter": dict(zip(self._layout, fresh, strict=True))}
         self._filters = [f.copy() for f in fresh]
+        half_lives = [f._half_life for f in fresh if getattr(f, "_half_life", None)]
+        self._half_life = min(half_lives, default=None)
         if all(isinstance(f, CompiledFilter) for f in fresh):
             of_labels = tuple(h in self._heads.labels for h in range(len(fresh)))
             read = partial(_read_row, self._heads, self._classes)
@@ -99,17 +99,12 @@ class MultiLabelFilter(BaseFilter, of_heads=True):
         """The labels that are on, more probable than not, and the most probable class of heads."""
         labels: list[Any] = []
         for h, (f, span) in enumerate(zip(self._filters, self._heads.spans, strict=True)):
-            own, p = self._classes[span], f.probs
+            names, p = self._classes[span], f.probs
             if h not in self._heads.labels:
-                labels.append(own[int(p.argmax())])
+                labels.append(names[int(p.argmax())])
             elif p[1] > 0.5:
-                labels.append(own[0])
+                labels.append(names[0])
         return tuple(labels)
-
-    @property
-    def _half_life(self) -> float | None:
-        known = [f._half_life for f in self._filters if getattr(f, "_half_life", None)]
-        return min(known, default=None)
 
     @property
     def state(self) -> tuple[Array, ...]:
@@ -122,9 +117,9 @@ class MultiLabelFilter(BaseFilter, of_heads=True):
         if len(rows) != len(self._filters):
             must = f"it must have {len(self._filters)}, one per label"
             raise ArgumentError("state", len(rows), problem="has {} parts", must=must)
-        for row, own, name in zip(rows, self.state, self._heads.names, strict=True):
-            if row.shape != own.shape:
-                must = f"a state of the filter has {own.shape}"
+        for row, like, name in zip(rows, self.state, self._heads.names, strict=True):
+            if row.shape != like.shape:
+                must = f"a state of the filter has {like.shape}"
                 raise ArgumentError(
                     "state", row.shape, problem="has shape {}", must=must, entry=name
                 )
@@ -195,8 +190,8 @@ class MultiLabelFilter(BaseFilter, of_heads=True):
         columns: Array = np.empty((T, len(self._classes)), self._dtype)
         for h, (f, span) in enumerate(zip(filters or self._filters, heads.spans, strict=True)):
             rows = np.ascontiguousarray(stack[:, h, : heads.sizes[h]])
-            own = np.asarray(weights[:, h] if weights.ndim == 2 else weights, order="C")
-            columns[:, span] = work(f, rows, own)[:, -len(heads.columns[h]) :]
+            head_weights = np.asarray(weights[:, h] if weights.ndim == 2 else weights, order="C")
+            columns[:, span] = work(f, rows, head_weights)[:, -len(heads.columns[h]) :]
         return columns
 
     def _with_options(self, **options: Any) -> MultiLabelFilter:
@@ -213,14 +208,14 @@ class MultiLabelFilter(BaseFilter, of_heads=True):
 
     def __repr__(self) -> str:
         each = {id(f): f for f in self._options["filter"].values()}
-        of = repr(next(iter(each.values()))) if len(each) == 1 else f"{len(each)} filters"
-        return f"MultiLabelFilter({list(self._classes)}, {of})"
+        shown = repr(next(iter(each.values()))) if len(each) == 1 else f"{len(each)} filters"
+        return f"MultiLabelFilter({list(self._classes)}, {shown})"
 
 
-def _check_shape(name: str, given: Any, shapes: list[tuple[int, ...]]) -> None:
-    if np.shape(given) not in shapes:
+def _check_shape(name: str, value: Any, shapes: list[tuple[int, ...]]) -> None:
+    if np.shape(value) not in shapes:
         must = f"it must be {' or '.join(map(str, shapes))}"
-        raise ArgumentError(name, np.shape(given), problem="has shape {}", must=must)
+        raise ArgumentError(name, np.shape(value), problem="has shape {}", must=must)
 
 
 def _read_row(heads: Heads, names: tuple[Any, ...], scores: Any) -> Array:
@@ -241,30 +236,36 @@ def with_classes(f: Any, classes: Classes) -> Any:
     return type(f)(classes, **f._options)
 
 
-def _filters_of(heads: Heads, given: Any) -> tuple[Any, ...]:
+def _filters_of(heads: Heads, filters: Any) -> tuple[Any, ...]:
     """Return a fresh filter for each head; those that share one go on sharing it."""
-    by_head = dict.fromkeys(heads.names, given)
-    if isinstance(given, Mapping):
-        by_head = {str(name): f for name, f in given.items()}
+    by_head = dict.fromkeys(heads.names, filters)
+    if isinstance(filters, Mapping):
+        by_head = {str(name): f for name, f in filters.items()}
         if set(by_head) != set(heads.names):
             problem = f"names {{}}, but the labels are {list(heads.names)}"
-            raise ArgumentError("filter", list(given), problem=problem, fix="name each label once")
+            raise ArgumentError(
+                "filter", list(filters), problem=problem, fix="name each label once"
+            )
     fresh: dict[int, Filter] = {}
     layout = heads.layout
     for name in heads.names:
         f, classes = by_head[name], layout[name] if isinstance(layout, dict) else None
-        own = getattr(f, "classes", None)
+        names = getattr(f, "classes", None)
         must = "each label needs a filter of two classes, off and on"
         fix = "give one, such as StickyFilter(2, dwell=30.0)"
         if classes is not None:
             must, fix = f"the head has {classes}", "give a filter of these classes"
-        if own is None or not hasattr(f, "update"):
+        if names is None or not hasattr(f, "update"):
             raise ArgumentError("filter", f, must=must, fix=fix)
-        if len(own) != len(classes or (0, 1)):
+        if len(names) != len(classes or (0, 1)):
             raise ArgumentError(
-                "filter", len(own), problem=f"of {name!r} has {{}} classes", must=must, fix=fix
+                "filter",
+                len(names),
+                problem=f"of {name!r} has {{}} classes",
+                must=must,
+                fix=fix,
             )
-        texts = list(map(str, own))
+        texts = list(map(str, names))
         if classes is not None and texts not in (classes, [str(k) for k in range(len(classes))]):
             raise ArgumentError(
                 "filter",

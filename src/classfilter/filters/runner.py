@@ -17,12 +17,6 @@ MIN_ROWS_PER_THREAD = 2048
 """With fewer rows, starting a thread costs more than it saves."""
 
 
-def thread_count(threads: int | None, rows: int) -> int:
-    """Return how many threads share some rows; `threads` at most, by default the processors."""
-    most = rows // MIN_ROWS_PER_THREAD
-    return 1 if most < 2 else min(threads or os.cpu_count() or 1, most)  # asking takes microseconds
-
-
 class StreamRows(NamedTuple):
     """Rows of many streams, in the filter's precision.
 
@@ -54,12 +48,18 @@ class StreamRunner:
     Parameters
     ----------
     filter : Filter
-        Its settings are used, not its state.
+        Its settings are used, and its state as that of a new stream.
+
+    Attributes
+    ----------
+    start : ndarray (S,)
+        The state of a new stream.
     """
 
     def __init__(self, filter: Any) -> None:  # noqa: A002
         self._filter = filter
         self._compiled = hasattr(filter, "_run_streams")
+        self.start = pack_state(filter.state, filter.probs.dtype)
 
     def run(self, states: Array, rows: StreamRows, out: Array, threads: int | None) -> Array:
         """Filter all rows; the results (T, K) go to `out`. Return the states that follow, (N, S).
@@ -69,9 +69,11 @@ class StreamRunner:
         probs, beta, dt, order, counts, slots = rows
         streams = len(states) if slots is None else len(slots)
         after = np.empty((streams, states.shape[1]), states.dtype)
+        most = len(probs if order is None else order) // MIN_ROWS_PER_THREAD
+        parts = min(threads or os.cpu_count() or 1, most) if most > 1 else 1  # asking takes long
         if not self._compiled:
             self._run_each(states, rows, out, after)
-        elif (parts := thread_count(threads, len(probs if order is None else order))) > 1:
+        elif parts > 1:
             self._run_shares(parts, states, rows, out, after)
         else:
             run = self._filter._run_streams
@@ -124,8 +126,7 @@ class StreamRunner:
 
     def check_states(self, states: Array) -> None:
         """Raise unless each row of numbers is a state of the filter."""
-        fresh = self._filter.copy()
-        like = pack_state(fresh.state, fresh.probs.dtype)
+        fresh, like = self._filter.copy(), self.start
         if states.dtype != like.dtype:
             raise ValueError(f"it holds {states.dtype}, the filter {like.dtype}")
         if states.shape[1:] != like.shape:

@@ -127,24 +127,24 @@ class StickyRows:
     def __init__(self, filter: Any) -> None:  # noqa: A002
         self.filter, self.double = filter, in_double(untempered(filter))
         self.runner = StreamRunner(untempered(filter))
+        self.start = self.runner.start
         self.dtype, self.temperature = filter.dtype, filter.temperature
         self.classes = K = len(filter.classes)
         self.places: Any = slice(K), slice(K, 2 * K)
         self.floor, self.prior = self.double.floor, self.double.prior
-        self.start = pack_state(filter.state, filter.dtype)
 
     def columns(
         self, probs: Array, weight: Floats, dt: Floats, states: Floats, counts: Ints
     ) -> list[Array]:
         """Return the columns of new rows; the states of streams become those after them."""
-        seen = np.where(np.isnan(probs[:, 0]), 0.0, weight)
+        weights = np.where(np.isnan(probs[:, 0]), 0.0, weight)
         estimates = np.empty(probs.shape, self.dtype)
         if len(probs):
             s, beta, steps = (np.ascontiguousarray(x, self.dtype) for x in (probs, weight, dt))
             observed = StreamRows(s, beta, steps, counts=counts)
             before = np.ascontiguousarray(states, self.dtype)
             states[:] = self.runner.run(before, observed, estimates, threads=1)
-        return [likelihoods(probs, seen, self.floor, self.prior), estimates]
+        return [likelihoods(probs, weights, self.floor, self.prior), estimates]
 
     def smooth(
         self, columns: list[Array], dt: Floats, _states: Floats, group: SmoothedGroup
@@ -154,8 +154,8 @@ class StickyRows:
         if group.ahead == 0:
             return estimates[group.targets]
         ends = np.repeat(np.cumsum(group.sizes), group.sizes)
-        own = estimates[group.targets]
-        return sticky_rows(self.double, own, likelihood, dt, group.ahead, ends, group.targets)
+        complete = estimates[group.targets]
+        return sticky_rows(self.double, complete, likelihood, dt, group.ahead, ends, group.targets)
 
     def is_valid(self, columns: list[Array]) -> bool:
         """Return whether columns are what rows may have."""
@@ -177,8 +177,8 @@ class DirichletRows:
         self.classes = K = len(filter.classes)
         self.places: Any = 0, 1, slice(2, 2 + K)
         self.floor, self.prior, self.gamma = 1.0, np.ones(K), filter.gamma
-        self.start = pack_state(filter.state, filter.dtype)
         self.runner = StreamRunner(untempered(filter))
+        self.start = self.runner.start
 
     def search(
         self, state: Floats, dt: Floats, eta: Floats, nu: Floats, probs: Floats, weight: Floats
@@ -194,8 +194,8 @@ class DirichletRows:
         """Return the columns of new rows."""
         rows = (np.ascontiguousarray(x, self.dtype) for x in (probs, weight, dt))
         _core.check_rows(self.classes, *rows)
-        seen = np.where(np.isnan(probs[:, 0]), 0.0, weight)
-        return [seen, decays(self.gamma, dt), np.asarray(probs, np.float64)]
+        weights = np.where(np.isnan(probs[:, 0]), 0.0, weight)
+        return [weights, decays(self.gamma, dt), np.asarray(probs, np.float64)]
 
     def smooth(
         self, columns: list[Array], dt: Floats, states: Floats, group: SmoothedGroup
@@ -216,8 +216,8 @@ class DirichletRows:
 
     def is_valid(self, columns: list[Array]) -> bool:
         """Return whether columns are what rows may have."""
-        weight, kept, probs = columns
-        valid = ((weight >= 0) & (weight <= 1) & (kept >= 0) & (kept <= 1)).all()
+        weight, left, probs = columns
+        valid = ((weight >= 0) & (weight <= 1) & (left >= 0) & (left <= 1)).all()
         return bool(valid) and _are_probabilities(probs[~np.isnan(probs).all(axis=1)])
 
 

@@ -142,7 +142,10 @@ class StickyFilter(CompiledFilter, _core.Sticky):
         self._stay = stays if rates is None else None
         self._options, self._rates = options, rates
         self._modes: Modes | None = None
+        self._half_life = half_life_of(stays)
         if rates is not None:
+            slowest = np.sort(np.linalg.eigvals(rates).real)[-2]  # the last one is 0
+            self._half_life = half_life_of(float(np.exp(slowest)))
             self._require_close(matrix, options["interval"])
             if dtype == np.float64:
                 self._use_modes(rates)
@@ -184,31 +187,23 @@ class StickyFilter(CompiledFilter, _core.Sticky):
         """Let a new dt cost little, where the modes of the rates are as precise as exponentials."""
         # A class that time all but excludes needs the exponential, which is precise relative to
         # each probability; modes are so relative to 1.
-        of = modes(rates) if self._transitions(1e30).min() >= MIN_SHARE else None
-        if of is None:
+        basis = modes(rates) if self._transitions(1e30).min() >= MIN_SHARE else None
+        if basis is None:
             return False
         fastest = float(np.abs(np.diag(rates)).max())
-        slowest = float(np.abs(of.decay[of.decay < 0]).min())
+        slowest = float(np.abs(basis.decay[basis.decay < 0]).min())
         times = 4.0 ** np.arange(-3, np.ceil(np.log2(fastest / slowest) / 2) + 4) / fastest
         for dt in (*times.tolist(), 1e30):
-            if np.abs(of.transitions(dt) - self._transitions(dt)).max() > MAX_MODE_ERROR:
+            if np.abs(basis.transitions(dt) - self._transitions(dt)).max() > MAX_MODE_ERROR:
                 return False
-        self._set_modes(np.vstack(of), of.pairs)
-        self._modes = of
+        self._set_modes(np.vstack(basis), basis.pairs)
+        self._modes = basis
         return True
 
     @property
     def stay(self) -> float | None:
         """Probability that a time unit does not touch the class; None with transitions."""
         return self._stay
-
-    @property
-    def _half_life(self) -> float | None:
-        if self._stay is not None:
-            return half_life_of(self._stay)
-        assert self._rates is not None
-        slowest = np.sort(np.linalg.eigvals(self._rates).real)[-2]  # the last one is 0
-        return half_life_of(float(np.exp(slowest)))
 
     @property
     def _dwell(self) -> Array:

@@ -48,8 +48,11 @@ from .notices import (
     Spelling,
     TimeScale,
     interleaved,
-    order_of,
+    silent,
     warn_of,
+    warn_of_odd_rows,
+    warn_of_times,
+    with_columns_of_streams,
 )
 from .outputs import (
     DEFAULT_RELIABILITY,
@@ -71,7 +74,7 @@ from .outputs import (
     truth_of_heads,
 )
 from .predicted import SORT, Rows, grouped, source_codes, usual_step
-from .reader import as_rows, is_read, read_rows, rows, rows_of_table, rows_to_filter
+from .reader import as_rows, is_read, read_rows, rows, rows_of_table
 from .times import (
     PER_SECOND,
     REMEDY,
@@ -141,7 +144,6 @@ __all__ = [
     "naming_lines",
     "new_table",
     "one_row",
-    "order_of",
     "pairs",
     "parse_timestamp",
     "per_second",
@@ -156,8 +158,8 @@ __all__ = [
     "results_like",
     "rows",
     "rows_of_table",
-    "rows_to_filter",
     "seconds",
+    "silent",
     "sink",
     "softmax",
     "source_codes",
@@ -166,6 +168,9 @@ __all__ = [
     "truth_of_heads",
     "usual_step",
     "warn_of",
+    "warn_of_odd_rows",
+    "warn_of_times",
+    "with_columns_of_streams",
     "write_table",
 ]
 

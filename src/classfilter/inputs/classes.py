@@ -68,9 +68,9 @@ def class_columns(
     texts = [str(name) for name in names]
     if len(set(texts)) == len(texts):
         short = [text[2:] for text in texts if text.startswith("p_")]
-        for given in (texts, short):
-            if set(given) == set(wanted) and len(given) == len(texts):
-                return [given.index(name) for name in wanted]
+        for columns in (texts, short):
+            if set(columns) == set(wanted) and len(columns) == len(texts):
+                return [columns.index(name) for name in wanted]
     in_their_order = _are_numbers(texts) or _are_numbers(wanted)
     if not isinstance(values, Mapping) and len(texts) == len(wanted) and in_their_order:
         return list(range(len(texts)))
@@ -101,7 +101,7 @@ def _name_error(
     unknown = [text for text in texts if text.removeprefix("p_") not in wanted]
     twice = sorted({text for text in texts if texts.count(text) > 1})
     parts = {"missing": missing, "unknown": unknown, "there more than once": twice}
-    must = ", ".join(f"{what}: {found}" for what, found in parts.items() if found)
+    must = ", ".join(f"{fault}: {listed}" for fault, listed in parts.items() if listed)
     problem = f"names {{}}, but the classes are {wanted}"
     fix = "name each class once, and no other"
     return kind("probs", list(names), must, fix, problem=problem)
@@ -173,22 +173,22 @@ def _named_numbers(cells: Any, name: Any) -> Floats:
     return out
 
 
-def class_indices(label: ArrayLike, classes: tuple[str, ...], what: str = "label") -> Ints:
+def class_indices(label: ArrayLike, classes: tuple[str, ...], argument: str = "label") -> Ints:
     """Return the class index of each label of an array, -1 where it is missing.
 
-    A whole number is an index, whatever the names are; `what` is the argument.
+    A whole number is an index, whatever the names are; `argument` is its name.
     """
     K = len(classes)
     if isinstance(label, np.ndarray) and label.dtype.kind == "i":
-        require_1d(what, label)
+        require_1d(argument, label)
         if label.min(initial=0) >= -1 and label.max(initial=0) < K:
             return label.astype(np.intp)
     column = np.array(label, dtype=np.object_)
-    require_1d(what, column)
+    require_1d(argument, column)
     if isinstance(label, np.ndarray) and label.dtype.kind == "f":
         column[np.isnan(label)] = None  # equal cells, for factorize
-    known = {k: k for k in range(-1, K)} | {name: k for k, name in enumerate(classes)}
-    return factorized_indices(factorize(column.tolist()), classes, known, what)
+    index_of = {k: k for k in range(-1, K)} | {name: k for k, name in enumerate(classes)}
+    return factorized_indices(factorize(column.tolist()), classes, index_of, argument)
 
 
 def table_label_indices(classes: tuple[str, ...]) -> dict[Any, int]:
@@ -205,20 +205,20 @@ def table_label_indices(classes: tuple[str, ...]) -> dict[Any, int]:
 
 
 def factorized_indices(
-    label: Factorized, classes: tuple[str, ...], known: dict[Any, int], what: str = "label"
+    label: Factorized, classes: tuple[str, ...], index_of: dict[Any, int], argument: str = "label"
 ) -> Ints:
     """Return the class index of each label of a column, -1 where it is missing."""
     # True is 1 for a dict, but no number of a class.
     cells = [str(cell) if isinstance(cell, FLAG) else cell for cell in label.categories]
-    indices = [-1 if is_missing(cell) else known.get(cell) for cell in cells]
+    indices = [-1 if is_missing(cell) else index_of.get(cell) for cell in cells]
     if None in indices:
         unknown = [i for i, index in enumerate(indices) if index is None]
         row = int(np.isin(label.codes, unknown).argmax())
         cell = label.categories[label.codes[row]]
         must = f"the classes are {list(classes)}"
-        index = f", an index from 0 to {len(classes) - 1}," if 0 in known else ""
+        index = f", an index from 0 to {len(classes) - 1}," if 0 in index_of else ""
         fix = f"give a name{index} or -1 where it is unknown"
         if isinstance(cell, FLAG):
             fix = f"give names, such as np.where(flags, {classes[0]!r}, {classes[1]!r})"
-        raise RowError(what, cell, must, fix, row)
+        raise RowError(argument, cell, must, fix, row)
     return np.array(indices, dtype=np.intp)[label.codes]

@@ -52,7 +52,7 @@ class Layout:
     @property
     def number_columns(self) -> list[str]:
         """The columns of the table that a filter needs as numbers."""
-        return [name for here, name in self.columns.items() if is_number_here(here)]
+        return [name for role, name in self.columns.items() if is_number_here(role)]
 
 
 @dataclass(frozen=True)
@@ -104,11 +104,6 @@ class TableFormat:
 
     def layout(self, names: list[str]) -> Layout:
         """Return where things are in a table with columns of these names."""
-        found = self._layout(names)
-        check_named(found.columns, "stream", "source", *(["confidence"] if found.labels else []))
-        return found
-
-    def _layout(self, names: list[str]) -> Layout:
         if not all(isinstance(name, str) for name in names):
             fix = "name them, such as df.rename(columns=str)"
             raise ArgumentError(
@@ -119,58 +114,56 @@ class TableFormat:
             problem = f"has no `time` column (found: {', '.join(names)})"
             like_time = next(filter(_LIKE_TIME.search, names), ...)
             meant = Fix("columns", {"time": in_any_letters("time", names) or like_time})
-            which = "tell classfilter which one it is: "
-            raise ArgumentError("the table", names, problem=problem, fix=(which, meant))
-        unprefixed = {name: here for here, name in self.unprefixed(columns).items()}
-        columns = {unprefixed.get(here, here): name for here, name in columns.items()}
+            fix = "tell classfilter which one it is: "
+            raise ArgumentError("the table", names, problem=problem, fix=(fix, meant))
+        unprefixed = {name: role for role, name in self.unprefixed(columns).items()}
+        columns = {unprefixed.get(role, role): name for role, name in columns.items()}
         probs = [name[2:] for name in columns if name.startswith("p_")]
-        known = self.classes
-        if not set(known) & set(probs) and known == _numbered(len(known)):
-            known = ()  # a number of classes: by position
-        wanted = set(known)
-        matched = bool(known) and wanted <= set(probs)
-        labels = "prediction" in columns and not matched and (bool(known) or len(probs) < 2)
+        classes = self.heads.shown
+        if not set(classes) & set(probs) and classes == _numbered(len(classes)):
+            classes = ()  # a number of classes: by position
+        wanted = set(classes)
+        matched = bool(classes) and wanted <= set(probs)
+        labels = "prediction" in columns and not matched and (bool(classes) or len(probs) < 2)
         labels = (labels or "prediction" in self.columns) and self.heads.is_exclusive
+        check_named(columns, "stream", "source", *(["confidence"] if labels else []))
         if labels:
             self.check_scores_beside_labels([name for name in probs if name in wanted])
             return Layout(columns, self.heads, labels=True)
         if len(probs) < self.heads.fewest:
             raise self._without_predictions(names)
-        if matched:
-            in_order = self.heads.like(name for name in probs if name in wanted)
-            return Layout(columns, in_order, labels=False)
-        found = self.heads.like(text_names(probs, self.heads.fewest))
-        return Layout(columns, found, labels=False, guessed=True)
+        probs = [name for name in probs if name in wanted] if matched else probs
+        return Layout(columns, self.heads.like(probs), labels=False, guessed=not matched)
 
     def check_scores_beside_labels(self, scored: list[str]) -> None:
         """Refuse columns ``p_<class>`` of some classes, which would not be read."""
         if not scored or "prediction" in self.columns:
             return
         missing = [f"p_{name}" for name in self.classes if name not in scored]
-        given = [f"p_{name}" for name in scored]
+        columns = [f"p_{name}" for name in scored]
         problem = f"has a column prediction, and {{}}, but not {missing}"
         fix = f"give {', '.join(missing)} too"
-        if len(missing) == len(given) == 1:
-            fix += f", 1 - {given[0]}"
+        if len(missing) == len(columns) == 1:
+            fix += f", 1 - {columns[0]}"
         hints = (
             ("to read the classes alone, give ", Fix("columns", {"prediction": "prediction"})),
         )
-        raise ArgumentError("the table", given, problem=problem, fix=fix, hints=hints)
+        raise ArgumentError("the table", columns, problem=problem, fix=fix, hints=hints)
 
     def _by_name_here(self, names: list[str]) -> dict[str, str]:
         """Return the name in the table of each column, by its name here, in the table's order."""
-        for here, name in self.columns.items():
+        for role, name in self.columns.items():
             if name not in names:
-                problem = f"has {{}} for {here}, which the table does not have"
-                fix = _COLUMN_FOR_NAME if is_name_here(name) and here in names else ""
+                problem = f"has {{}} for {role}, which the table does not have"
+                fix = _COLUMN_FOR_NAME if is_name_here(name) and role in names else ""
                 raise ArgumentError(
                     "columns", name, problem=problem, must=f"it has {names}", fix=fix
                 )
-        taken = set(self.columns.values())
-        free = {name: name for name in names if name not in taken}
-        both = free | dict(self.columns)
+        renamed = set(self.columns.values())
+        free = {name: name for name in names if name not in renamed}
+        by_name = free | dict(self.columns)
         places = {name: place for place, name in enumerate(names)}
-        return dict(sorted(both.items(), key=lambda item: places[item[1]]))
+        return dict(sorted(by_name.items(), key=lambda item: places[item[1]]))
 
     def unprefixed(self, names: Collection[str]) -> dict[str, str]:
         """Return the columns that are named as the classes, by ``p_<class>``.
@@ -178,15 +171,15 @@ class TableFormat:
         `names` are those here. There are some only where the classes are known, and no
         ``p_<class>`` for any of them is there.
         """
-        known = self.classes
-        by_position = known == _numbered(len(known)) and any(n.startswith("p_") for n in names)
+        classes = self.classes
+        by_position = classes == _numbered(len(classes)) and any(n.startswith("p_") for n in names)
         if "prediction" in self.columns or by_position:
             return {}
-        named = [c for c in known if c in names and c not in COLUMNS and c not in self.columns]
-        prefixed = [name for name in known if f"p_{name}" in names]
-        if not named or len(prefixed) == len(known):
+        named = [c for c in classes if c in names and c not in COLUMNS and c not in self.columns]
+        prefixed = [name for name in classes if f"p_{name}" in names]
+        if not named or len(prefixed) == len(classes):
             return {}
-        missing = [name for name in known if name not in {*named, *prefixed}]
+        missing = [name for name in classes if name not in {*named, *prefixed}]
         if prefixed and not missing:
             pairs = f"columns {[f'p_{name}' for name in prefixed]}, but {{}} without p_"
             fix = "name all of them in one way"
@@ -194,16 +187,16 @@ class TableFormat:
         if "prediction" in names and not missing:
             problem = "has a column prediction, and columns {} that are named as classes"
             raise ArgumentError("the table", named, problem=problem, fix=_WHICH_PREDICTION)
-        others = sum(name.startswith("p_") for name in names) > 1 or "prediction" in names
-        if missing and not prefixed and not others:
+        has_others = sum(name.startswith("p_") for name in names) > 1 or "prediction" in names
+        if missing and not prefixed and not has_others:
             problem = f"has columns for the classes {named}, but none for {{}}"
             raise ArgumentError("the table", missing, problem=problem, must=f"it has {[*names]}")
         return {} if missing else {f"p_{name}": name for name in named}
 
     def _without_predictions(self, names: list[str]) -> ArgumentError:
         """Return the error of a table that has no predictions."""
-        known = self.classes
-        wanted = [*known, *(f"p_{name}" for name in known)]
+        classes = self.classes
+        wanted = [*classes, *(f"p_{name}" for name in classes)]
         prefixed = ["p_" + name.strip()[2:] for name in names if name.strip()[:2].lower() == "p_"]
         meant = _meant([*wanted, "prediction", *prefixed], names)
         problem = "needs two or more columns p_<class>, one per class, or a column prediction with"
@@ -211,9 +204,9 @@ class TableFormat:
         if not self.heads.is_exclusive:
             problem = "needs a column p_<label> for each label"
         must = f"it has {names}{meant}"
-        if known:
-            must = f"the classes are {[*known]}, and {must}"
-        fix = _NAME_PROBS if known else (*_NAME_PROBS, *_OR_CLASSES)
+        if classes:
+            must = f"the classes are {[*classes]}, and {must}"
+        fix = _NAME_PROBS if classes else (*_NAME_PROBS, *_OR_CLASSES)
         alone = self.heads.is_exclusive and len(prefixed) == 1
         hints = (_ONE_SCORE,) if alone else ()
         return ArgumentError("the table", names, problem=problem, must=must, fix=fix, hints=hints)
@@ -263,23 +256,23 @@ def columns_by_name_here(columns: Mapping[str, str] | None) -> dict[str, str]:
     by_name: dict[str, str] = {}
     for name, column in (columns or {}).items():
         turned = not is_name_here(name)
-        here, there = (column, name) if turned else (name, column)
-        if not is_name_here(here):
+        role, column_name = (column, name) if turned else (name, column)
+        if not is_name_here(role):
             must = f"it must be one of {', '.join(COLUMNS)} or p_<class>"
             raise ArgumentError(
                 "columns", name, problem="names {}", must=must, fix=_COLUMN_FOR_NAME
             )
-        if here in by_name:
-            problem = f"has both {by_name[here]!r} and {{}} for {here}"
-            raise ArgumentError("columns", there, problem=problem, fix="give one")
-        by_name[here] = there
+        if role in by_name:
+            problem = f"has both {by_name[role]!r} and {{}} for {role}"
+            raise ArgumentError("columns", column_name, problem=problem, fix="give one")
+        by_name[role] = column_name
     return by_name
 
 
-def check_named(there: Collection[str], *names: str) -> None:
+def check_named(columns: Collection[str], *names: str) -> None:
     """Refuse a table, or a line, that has one of these only in other letters: it is not read."""
     for name in names:
-        column = None if name in there else in_any_letters(name, there)
+        column = None if name in columns else in_any_letters(name, columns)
         if column is not None:
             problem = f"has a column {{}}, but none with the name {name}"
             fix = ("name it, ", Fix("columns", {name: column}), "; or rename it")
@@ -288,8 +281,8 @@ def check_named(there: Collection[str], *names: str) -> None:
 
 def _meant(wanted: Iterable[str], names: list[str]) -> str:
     """Return which columns were probably meant, as a part of a message; capitals, spaces differ."""
-    found = {name: in_any_letters(name, names) for name in wanted if name not in names}
-    pairs = ", ".join(f"{column!r} for {name}" for name, column in found.items() if column)
+    columns = {name: in_any_letters(name, names) for name in wanted if name not in names}
+    pairs = ", ".join(f"{column!r} for {name}" for name, column in columns.items() if column)
     return f", probably {pairs}" if pairs else ""
 
 

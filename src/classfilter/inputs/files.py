@@ -312,22 +312,22 @@ def write_table(df: Any, path: str | Path) -> None:
 def sink(rows: pl.LazyFrame, file: BinaryIO, suffix: str) -> None:
     """Write rows to an open file of a kind."""
     kind, compression = kind_of(suffix)
-    how: dict[str, Any] = {"maintain_order": True}
+    options: dict[str, Any] = {"maintain_order": True}
     if compression:
-        how["compression"] = compression
+        options["compression"] = compression
     types = rows.collect_schema().items() if kind != ".parquet" else ()
-    for name, found in types:
-        if found == import_optional("polars").Binary:
+    for name, dtype in types:
+        if dtype == import_optional("polars").Binary:
             raise ValueError(
                 f"column {name} holds bytes, which text cannot; drop it, or write .parquet"
             )
     if kind == ".parquet":
         # Estimates hardly compress; with more effort, writing would take twice the time.
-        rows.sink_parquet(file, compression="snappy", **how)
+        rows.sink_parquet(file, compression="snappy", **options)
     elif kind in TEXT:
-        rows.sink_csv(file, separator=TEXT[kind], **how)
+        rows.sink_csv(file, separator=TEXT[kind], **options)
     else:
-        rows.sink_ndjson(file, **how)
+        rows.sink_ndjson(file, **options)
 
 
 @contextmanager
@@ -391,9 +391,9 @@ def file_suffix(path: Path, suffixes: Sequence[str] = SUFFIXES) -> str:
     if suffix in COMPRESSIONS:
         suffix = Path(path.stem).suffix.lower() + suffix
     if suffix not in suffixes:
-        known = ", ".join(dict.fromkeys(kind_of(one)[0] for one in suffixes))
+        kinds = ", ".join(dict.fromkeys(kind_of(one)[0] for one in suffixes))
         more = ", perhaps with .gz or .zst after it" if ".csv.gz" in suffixes else ""
-        raise ValueError(f"{path} ends in {suffix!r}; it must be one of {known}{more}")
+        raise ValueError(f"{path} ends in {suffix!r}; it must be one of {kinds}{more}")
     return suffix
 
 

@@ -58,10 +58,10 @@ def result_columns(columns: list[str], heads: Heads) -> list[str]:
     Those of an earlier result are replaced; but a column of the same name that is none is kept.
     """
     new = [f"f_{name}" for name in heads.shown] + heads.decisions
-    there = set(columns)
-    taken = [name for name in new if name in there]
-    if taken and taken != new:
-        raise ValueError(f"the table already has the columns {taken}; drop or rename them first")
+    existing = set(columns)
+    replaced = [name for name in new if name in existing]
+    if replaced and replaced != new:
+        raise ValueError(f"the table already has the columns {replaced}; drop or rename them first")
     return new
 
 
@@ -118,14 +118,14 @@ def index_columns(frame: Any, format: TableFormat) -> dict[str, Any]:  # noqa: A
     levels = [index.get_level_values(i) for i in range(index.nlevels)]
     wanted = {format.columns.get(name, name): name for name in FROM_INDEX}
     wanted = {column: name for column, name in wanted.items() if column not in frame.columns}
-    found = {level.name: level for level in levels if level.name in wanted}
-    if "time" in wanted and "time" not in found and "time" not in format.columns:
+    level_of = {level.name: level for level in levels if level.name in wanted}
+    if "time" in wanted and "time" not in level_of and "time" not in format.columns:
         times = [x for x in levels if isinstance(x, (pandas.DatetimeIndex, pandas.TimedeltaIndex))]
         if len(times) == 1:
-            found["time"] = times[0]
+            level_of["time"] = times[0]
     return {
         name: nw.from_native(level.to_series(name=name), series_only=True)
-        for name, level in found.items()
+        for name, level in level_of.items()
     }
 
 
@@ -231,10 +231,10 @@ def _with_hints(
         )
     names = [f"p_{name}" for name in layout.classes]
     if layout.guessed:
-        taken = f"the columns {names} were taken as classes"
-        return error.replaced(hints=(taken, ("if not all are, give ", Fix("classes", [...]))))
-    others = [name for name in layout.columns if name.startswith("p_") and name not in names]
-    hints = (f"the columns {others} are not classes of the filter",) if others else ()
+        guess = f"the columns {names} were taken as classes"
+        return error.replaced(hints=(guess, ("if not all are, give ", Fix("classes", [...]))))
+    ignored = [name for name in layout.columns if name.startswith("p_") and name not in names]
+    hints = (f"the columns {ignored} are not classes of the filter",) if ignored else ()
     return error.replaced(hints=hints)
 
 
@@ -394,6 +394,8 @@ def named_streams(stream: Factorized) -> Factorized:
     return stream
 
 
-def column_indices(series: Any, classes: tuple[str, ...], what: str) -> Ints:
+def column_indices(series: Any, classes: tuple[str, ...], argument: str) -> Ints:
     """Return the class index of each label of a column, -1 where it is missing."""
-    return factorized_indices(factorize_column(series), classes, table_label_indices(classes), what)
+    return factorized_indices(
+        factorize_column(series), classes, table_label_indices(classes), argument
+    )

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import compress
+from itertools import accumulate, compress, pairwise
 from typing import Any, Self
 
 import numpy as np
@@ -31,6 +31,17 @@ class Heads:
     sizes : tuple of int
         K_h, the number of classes of each head.
 
+    Attributes
+    ----------
+    shown : tuple
+        The names of all columns, those of one head after the other.
+    is_exclusive : bool
+        Whether there is one head, which shows all of its classes.
+    labels : list of int
+        The heads that are labels.
+    spans : list of slice
+        The columns of each head.
+
     Examples
     --------
     >>> heads = Heads(("robin", "activity"), (("robin",), ("walk", "sit", "run")), (2, 3))
@@ -43,6 +54,20 @@ class Heads:
     names: tuple[str, ...]
     columns: tuple[tuple[Any, ...], ...]
     sizes: tuple[int, ...]
+    shown: tuple[Any, ...] = field(init=False, repr=False, compare=False)
+    is_exclusive: bool = field(init=False, repr=False, compare=False)
+    labels: list[int] = field(init=False, repr=False, compare=False)
+    spans: list[slice] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        shown = tuple(name for columns in self.columns for name in columns)
+        ends = list(accumulate(map(len, self.columns), initial=0))
+        vars(self).update(
+            shown=shown,
+            is_exclusive=len(self.names) == 1 and len(shown) == self.sizes[0],
+            labels=[h for h, columns in enumerate(self.columns) if len(columns) < self.sizes[h]],
+            spans=[slice(first, end) for first, end in pairwise(ends)],
+        )
 
     @classmethod
     def exclusive(cls, classes: Iterable[Any]) -> Self:
@@ -64,32 +89,17 @@ class Heads:
         """
         columns, sizes = [], []
         for head, classes in heads.items():
-            own: tuple[str, ...] = (str(head),)
+            shown: tuple[str, ...] = (str(head),)
             if classes is not None:
-                own = tuple(f"{head}:{name}" for name in text_names(classes))
-            columns.append(own)
-            sizes.append(max(len(own), 2))
+                shown = tuple(f"{head}:{name}" for name in text_names(classes))
+            columns.append(shown)
+            sizes.append(max(len(shown), 2))
         return cls(tuple(map(str, heads)), tuple(columns), tuple(sizes))
 
     @property
     def width(self) -> int:
         """K, the largest number of classes of a head."""
         return max(self.sizes)
-
-    @cached_property
-    def shown(self) -> tuple[Any, ...]:
-        """The names of all columns, those of one head after the other."""
-        return tuple(name for columns in self.columns for name in columns)
-
-    @cached_property
-    def is_exclusive(self) -> bool:
-        """Whether there is one head, which shows all of its classes."""
-        return len(self.names) == 1 and len(self.shown) == self.sizes[0]
-
-    @cached_property
-    def labels(self) -> list[int]:
-        """The heads that are labels."""
-        return [h for h, shown in enumerate(self.columns) if len(shown) < self.sizes[h]]
 
     def stacked(self, columns: Array) -> Array:
         """Return columns (..., C) as heads (..., H, K): labels as off and on; padding is 0."""
@@ -174,6 +184,8 @@ class Heads:
 
         Where these are only numbered, they are those of the table, in its order.
         """
+        if self.shown == tuple(classes):
+            return np.arange(len(classes), dtype=np.intp)
         if set(self.shown) == set(classes):
             places = {name: place for place, name in enumerate(classes)}
             return np.array([places[name] for name in self.shown], dtype=np.intp)
@@ -207,25 +219,6 @@ class Heads:
             for h, (name, shown) in enumerate(zip(self.names, self.columns, strict=True))
         }
 
-    @cached_property
-    def spans(self) -> list[slice]:
-        """The columns of each head."""
-        ends = np.cumsum([len(shown) for shown in self.columns]).tolist()
-        return [slice(end - len(shown), end) for end, shown in zip(ends, self.columns, strict=True)]
-
-    @cached_property
-    def groups(self) -> list[tuple[slice | list[int], bool]]:
-        """Columns that are read together, and whether they are labels: all labels, or one head."""
-        of_labels = [self.spans[h].start for h in self.labels]
-        every = len(of_labels) == len(self.shown)
-        labels: list[Any] = [slice(None) if every else of_labels] if of_labels else []
-        heads = [span for h, span in enumerate(self.spans) if h not in self.labels]
-        return [(columns, True) for columns in labels] + [(span, False) for span in heads]
-
-    def names_of(self, columns: slice | list[int]) -> tuple[str, ...]:
-        """Return the names of some columns, as text."""
-        return tuple(map(str, np.array(self.shown, object)[columns]))
-
     @property
     def decisions(self) -> list[str]:
         """The columns of text that results have: the class of each head, and the labels on."""
@@ -235,19 +228,15 @@ class Heads:
     def decide(self, columns: Array) -> list[Factorized]:
         """Return the text of each of the `decisions`, from the columns of results, (C, T)."""
         heads = [h for h in range(len(self.names)) if h not in self.labels]
-        found = [
-            Factorized(most_probable(columns[self.spans[h]]), self._own_names(h)) for h in heads
-        ]
+        decisions = []
+        for h in heads:
+            head_name = "" if self.is_exclusive else f"{self.names[h]}:"
+            names = [str(name).removeprefix(head_name) for name in self.columns[h]]
+            decisions.append(Factorized(most_probable(columns[self.spans[h]]), names))
         if self.labels:
             places = [self.spans[h].start for h in self.labels]
-            found.append(labels_on(columns[places] > 0.5, [str(self.shown[i]) for i in places]))
-        return found
-
-    def _own_names(self, head: int) -> list[str]:
-        """Return the names of the classes of a head, without that of the head."""
-        names = list(map(str, self.columns[head]))
-        head_name = "" if self.is_exclusive else f"{self.names[head]}:"
-        return [name.removeprefix(head_name) for name in names]
+            decisions.append(labels_on(columns[places] > 0.5, [str(self.shown[i]) for i in places]))
+        return decisions
 
     def decided(self, row: Array) -> list[str]:
         """Return the text of each of the `decisions`, from one row of results, (C,)."""

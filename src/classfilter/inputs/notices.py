@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Iterable
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -53,32 +53,51 @@ def _if_streams(columns: list[str]) -> Advice:
     return "if the rows are of several streams, name the column: ", name
 
 
-def order_of(rows: Rows, last: Floats | None = None) -> tuple[Ints, Floats, Ints]:
-    """Return the order of rows, as `Rows.grouped`; an error names columns that may have streams."""
+def with_columns_of_streams(error: RowError, rows: Rows) -> RowError:
+    """Return the error of a time that goes back, with columns that may have the streams."""
+    if error.fix != SORT or rows.layout is None or "stream" in rows.layout.columns:
+        return error
+    hints = (_OR_SORT, *error.hints)
+    candidates = _candidates(rows)
+    if candidates:
+        must = f"the table has no column stream, but {_listed(candidates)}"
+        return error.replaced(must=must, fix=_if_streams(candidates), hints=hints)
+    back = int((np.diff(rows.time) < 0).sum())
+    if back < BACK_OFTEN:
+        return error
+    must = f"the table has no column stream, and times go back {back} times"
+    return error.replaced(must=must, fix=_WHICH_STREAMS, hints=hints)
+
+
+def warn_of_odd_rows(
+    rows: Rows,
+    unit: str | None = None,
+    filter: Any = None,  # noqa: A002
+) -> None:
+    """Warn of rows that are likely not what was meant, by themselves or for a filter.
+
+    `unit` is that of the numbers of time, as it was given.
+    """
     try:
-        return rows.grouped(last)
+        order, steps, first = rows.grouped()
     except RowError as error:
-        no_streams = rows.layout is not None and "stream" not in rows.layout.columns
-        if error.fix != SORT or not no_streams:
-            raise
-        hints = (_OR_SORT, *error.hints)
-        found = _candidates(rows)
-        if found:
-            must = f"the table has no column stream, but {_listed(found)}"
-            raise error.replaced(must=must, fix=_if_streams(found), hints=hints) from None
-        back = int((np.diff(rows.time) < 0).sum())
-        if back < BACK_OFTEN:
-            raise
-        must = f"the table has no column stream, and times go back {back} times"
-        raise error.replaced(must=must, fix=_WHICH_STREAMS, hints=hints) from None
-
-
-def warn_of_odd_rows(rows: Rows) -> None:
-    """Warn of rows that are likely not what was meant; their times must be in order."""
-    order, steps, _ = order_of(rows)
-    warn_of(interleaved(rows, order) or _repeated(rows, order, steps))
+        raise with_columns_of_streams(error, rows) from None
+    if rows.layout is not None and np.count_nonzero(steps == 0) > len(first):
+        warn_of(interleaved(rows, order) or _repeated(rows, order, steps))
     warn_of(alike(rows.streams, "streams"))
     warn_of(alike(rows.classes, "classes"))
+    warn_of_times(rows, unit, filter)
+
+
+def warn_of_times(
+    rows: Rows,
+    unit: str | None,
+    filter: Any = None,  # noqa: A002
+) -> None:
+    """Warn of times that look like those of another unit, or that do not fit a filter."""
+    scale = TimeScale(unit, filter)
+    scale.see(rows.time, rows.stream, rows.time_kind.is_number)
+    warn_of(scale.finding())
 
 
 def warn_of(notice: ArgumentError | None) -> None:
@@ -100,38 +119,54 @@ def interleaved(rows: Rows, order: Ints | None = None) -> ArgumentError | None:
     same = (np.diff(time) == 0) & (np.diff(source) == 0)
     if same.mean() <= REPEATED:
         return None
-    found = _candidates(rows, apart=True)
-    if not found and same.sum() < MIN_REPEATED:
+    candidates = _candidates(rows, apart=True)
+    if not candidates and same.sum() < MIN_REPEATED:
         return None
     problem = "has {} rows with the time and the source of the row before"
     hints = (_OR_SOURCES,) if "source" not in rows.layout.columns else ()
-    must = "it has no column stream" + (f", but {_listed(found)}" if found else "")
-    fix = _if_streams(found) if found else _WHICH_STREAMS
+    must = "it has no column stream" + (f", but {_listed(candidates)}" if candidates else "")
+    fix = _if_streams(candidates) if candidates else _WHICH_STREAMS
     return ArgumentError(
         "the table", int(same.sum()), problem=problem, must=must, fix=fix, hints=hints
     )
 
 
-def _repeated(rows: Rows, order: Ints, steps: Floats) -> ArgumentError | None:
-    """Return what to say of rows that stand twice: the stream, time, source and numbers."""
-    ties = np.flatnonzero(np.append(steps[1:] == 0, False) | (steps == 0)) if len(rows) else order
-    own = order[ties]
-    probs = rows.probs[own]
-    counts = ~(np.isnan(probs).all(axis=1) | rows.one_hot[own])  # a class may well come twice
-    own, probs = own[counts], np.nan_to_num(probs[counts], nan=-1)
-    if len(own) < 2:
+def silent(streams: Collection[Any], predicted: Collection[Any]) -> ArgumentError | None:
+    """Return what to say of streams that have no prediction at all."""
+    if len(predicted) == len(streams):
         return None
-    numbers = np.column_stack([rows.stream[own], rows.time[own], rows.source[own], probs])
-    twice = len(own) - len(np.unique(numbers, axis=0))
-    if not twice:
-        return None
-    what = "the same stream, time, source and prediction as another"
+    names = [name for name in streams if name not in predicted]
+    more = f" and {len(names) - 1} others" if names[1:] else ""
+    problem = "has no prediction" if len(streams) == 1 else f"has no prediction of {{}}{more}"
+    must = "the results are the estimate that the filter starts with"
     return ArgumentError(
-        "the table", twice, problem=f"has {{}} rows with {what}", fix="each counts: leave them out"
+        "the table", names[0], problem=problem, must=must, fix="leave these rows out"
     )
 
 
-def alike(names: Iterable[Any], what: str) -> ArgumentError | None:
+def _repeated(rows: Rows, order: Ints, steps: Floats) -> ArgumentError | None:
+    """Return what to say of rows that stand twice: the stream, time, source and numbers."""
+    ties = np.flatnonzero(np.append(steps[1:] == 0, False) | (steps == 0))
+    tied = order[ties]
+    probs = rows.probs[tied]
+    counts = ~(np.isnan(probs).all(axis=1) | rows.one_hot[tied])  # a class may well come twice
+    tied, probs = tied[counts], np.nan_to_num(probs[counts], nan=-1)
+    if len(tied) < 2:
+        return None
+    numbers = np.column_stack([rows.stream[tied], rows.time[tied], rows.source[tied], probs])
+    twice = len(tied) - len(np.unique(numbers, axis=0))
+    if not twice:
+        return None
+    repetition = "the same stream, time, source and prediction as another"
+    return ArgumentError(
+        "the table",
+        twice,
+        problem=f"has {{}} rows with {repetition}",
+        fix="each counts: leave them out",
+    )
+
+
+def alike(names: Collection[Any], argument: str) -> ArgumentError | None:
     """Return what to say of names that differ only in how they are spelt.
 
     Examples
@@ -139,32 +174,30 @@ def alike(names: Iterable[Any], what: str) -> ArgumentError | None:
     >>> alike(["Ann", "bob", "ann "], "streams").must
     'they are counted apart'
     """
-    spelling = Spelling(what)
+    if len({str(name).strip().casefold() for name in names}) == len(names):
+        return None
+    spelling = Spelling(argument)
     return next(filter(None, map(spelling.finding, names)), None)
 
 
 class Spelling:
     """Names that are compared: whether they differ only in capitals, in spaces, or as 7 and "7"."""
 
-    def __init__(self, what: str = "streams") -> None:
-        self._what = what
+    def __init__(self, argument: str = "streams") -> None:
+        self._argument = argument
         self._first: dict[str, Any] = {}
-
-    def note(self, names: Iterable[Any]) -> None:
-        """Note names, as far as they are kept, and say nothing."""
-        for name in names:
-            if len(self._first) < MOST_NAMES:
-                self._first.setdefault(_plain(name), name)
 
     def finding(self, name: Any) -> ArgumentError | None:
         """Return what to say of a name, once; None if there is nothing."""
-        other = self._first.get(_plain(name), name)
+        plain = str(name).strip().casefold()
+        if len(self._first) < MOST_NAMES:
+            self._first.setdefault(plain, name)
+        other = self._first.get(plain, name)
         if other is None or name != name or other == name:
-            self.note([name])
             return None
-        self._first[_plain(name)] = None
+        self._first[plain] = None
         return ArgumentError(
-            self._what,
+            self._argument,
             name,
             problem=f"are {other!r} and {{}}, which differ only in capitals, spaces or as number "
             "and text",
@@ -172,29 +205,19 @@ class Spelling:
             fix="write them alike if they are one",
         )
 
-    def look(self, names: Iterable[Any]) -> None:
-        """Look at the names of streams that begin, and warn."""
-        for name in names:
-            warn_of(self.finding(name))
-
-
-def _plain(name: Any) -> str:
-    return str(name).strip().casefold()
-
 
 def _candidates(rows: Rows, apart: bool = False) -> list[str]:
     """Return the columns of few values, each of which has rows in order of time.
 
     With `apart`, no value may have two rows of a source at one time.
     """
-    if rows.layout is None or "stream" in rows.layout.columns:
-        return []
     import narwhals as nw
 
-    found = []
-    for here, column in rows.layout.columns.items():
-        known = here in COLUMNS or here in ("class", "labels") or here[:2] in ("p_", "f_", "y_")
-        if known or column not in rows.frame.columns:
+    assert rows.layout is not None
+    candidates = []
+    for role, column in rows.layout.columns.items():
+        reserved = role in COLUMNS or role in ("class", "labels") or role[:2] in ("p_", "f_", "y_")
+        if reserved or column not in rows.frame.columns:
             continue
         series = rows.frame[column]
         kind = series.dtype
@@ -210,8 +233,8 @@ def _candidates(rows: Rows, apart: bool = False) -> list[str]:
         keys = np.stack([codes, rows.source, np.unique(rows.time, return_inverse=True)[1]])
         if apart and np.unique(keys, axis=1).shape[1] < len(codes):
             continue
-        found.append(column)
-    return found
+        candidates.append(column)
+    return candidates
 
 
 def _listed(columns: list[str]) -> str:
@@ -254,8 +277,7 @@ class TimeScale:
     """
 
     def __init__(self, unit: str | None = None, filter: Any = None) -> None:  # noqa: A002
-        self._as_they_are = unit == "s"
-        self._factor = per_second(unit)
+        self._unit = unit
         self._half_life: float | None = getattr(filter, "_half_life", None)
         self._averages = getattr(filter, "_averages", False)
         self._rows = self._large = 0
@@ -269,11 +291,11 @@ class TimeScale:
             return
         low, high = float(time.min()), float(time.max())
         self._low, self._high = min(low, self._low), max(high, self._high)
-        if numbers and not self._as_they_are and max(-low, high) > LARGEST_SECONDS:
+        if numbers and self._unit != "s" and max(-low, high) > LARGEST_SECONDS:
             large = np.abs(time) > LARGEST_SECONDS
             row = int(large.argmax())
             if self._first_large is None:
-                self._first_large = self._rows + row, float(time[row]) * self._factor
+                self._first_large = self._rows + row, float(time[row]) * per_second(self._unit)
             self._large += int(large.sum())
         self._rows += len(time)
         self._numbers = numbers
@@ -283,21 +305,10 @@ class TimeScale:
 
     def finding(self) -> ArgumentError | None:
         """Return what seems to be wrong, and what to do; None if nothing does."""
-        return self._magnitude() or self._steps()
+        large = None if self._first_large is None else self._magnitude(*self._first_large)
+        return large or self._misfit()
 
-    def warn(self) -> None:
-        """Warn of what seems to be wrong, at the line that called the package."""
-        warn_of(self.finding())
-
-    def warn_of(self, rows: Rows) -> None:
-        """Look at the times of rows, and warn."""
-        self.see(rows.time, rows.stream, rows.time_kind.is_number)
-        self.warn()
-
-    def _magnitude(self) -> ArgumentError | None:
-        if self._first_large is None:
-            return None
-        row, value = self._first_large
+    def _magnitude(self, row: int, value: float) -> ArgumentError | None:
         power = int((np.log10(abs(value)) - 11) // 3)
         if power >= len(LARGER_UNITS):
             return None
@@ -318,17 +329,19 @@ class TimeScale:
         many = f"{ratio:.3g} half-lives" if ratio > 0.1 else f"1/{1 / ratio:,.0f} of the half-life"
         return f"median step is {self._step:.6g}, {many} ({self._half_life:.6g})"
 
-    def _steps(self) -> ArgumentError | None:
+    def _misfit(self) -> ArgumentError | None:
         if self._step is None or self._half_life is None:
             return None
         if self._step > ALONE * self._half_life:
-            what = "each row stands alone and nothing is filtered"
+            effect = "each row stands alone and nothing is filtered"
         elif (
             self._averages
             and STILL_STEPS * self._step < self._half_life < np.inf
             and STILL_RANGES * (self._high - self._low) < self._half_life
         ):
-            what = f"over all times, a range of {self._high - self._low:.6g}, nothing is forgotten"
+            effect = (
+                f"over all times, a range of {self._high - self._low:.6g}, nothing is forgotten"
+            )
         else:
             return None
         fix = _HALF_LIFE_OR_UNIT if self._numbers else _HALF_LIFE
@@ -336,7 +349,7 @@ class TimeScale:
             "time",
             self._step,
             problem=f"does not fit the filter: the {self._figures()}",
-            must=what,
+            must=effect,
             fix=fix,
         )
 

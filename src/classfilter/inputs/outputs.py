@@ -18,7 +18,7 @@ from .classes import class_indices, in_order, is_series, names_of
 from .heads import Heads
 
 
-def label_scores(values: Any, labels: Sequence[Any], what: str = "probs") -> Floats:
+def label_scores(values: Any, labels: Sequence[Any], argument: str = "probs") -> Floats:
     """Return the scores of many rows, (T, L), checked; NaN where a label was not observed.
 
     Parameters
@@ -27,8 +27,8 @@ def label_scores(values: Any, labels: Sequence[Any], what: str = "probs") -> Flo
         In the order of the labels, or by their names. Of one label, (T,) is enough.
     labels : sequence
         Their names.
-    what : str
-        The argument, for errors.
+    argument : str
+        Its name, for errors.
     """
     values = as_plain(values)
     named = isinstance(values, (list, tuple)) and any(
@@ -37,44 +37,48 @@ def label_scores(values: Any, labels: Sequence[Any], what: str = "probs") -> Flo
     rows = [_row(row, labels, i) for i, row in enumerate(values)] if named else values
     cells = rows if named else in_order(rows, labels)
     L = len(labels)
-    if what != "predicted":  # decisions may be scored too
-        _refuse_booleans(cells, what)
+    if argument != "predicted":  # decisions may be scored too
+        _refuse_booleans(cells, argument)
     try:
         array = np.array(_without_none(cells), np.float64)
     except (TypeError, ValueError, OverflowError):
-        raise ArgumentError(
-            what, type(values).__name__, problem="is a {}", must=f"it must be numbers, (T, {L})",
-            fix="give one score per label, NaN where there is none",
-        ) from None  # fmt: skip
+        must, fix = (
+            f"it must be numbers, (T, {L})",
+            "give one score per label, NaN where there is none",
+        )
+        raise ArgumentError(argument, type(values).__name__, must, fix, problem="is a {}") from None
     if array.ndim == 1 and (L == 1 or array.size == 0):
         array = array.reshape(-1, L)
     if array.ndim != 2 or array.shape[1] != L:
         problem, must = "has shape {}", f"it must be (T, {L}), one score per label"
-        raise ArgumentError(what, array.shape, problem=problem, must=must)
-    check_label_scores(array, labels, what)
+        raise ArgumentError(argument, array.shape, problem=problem, must=must)
+    check_label_scores(array, labels, argument)
     return array
 
 
-def one_row(value: Any, labels: Sequence[Any], what: str = "probs") -> Floats:
+def one_row(value: Any, labels: Sequence[Any], argument: str = "probs") -> Floats:
     """Return the scores of one row, (L,), checked; NaN where a label was not observed."""
     L = len(labels)
-    given = in_order(as_plain(value), labels, of_one_row=True)
+    numbers = in_order(as_plain(value), labels, of_one_row=True)
     if value is None:
-        given = np.full(L, np.nan)
-    elif L == 1 and is_number(given):
-        given = [given]
-    _refuse_booleans(given, what)
+        numbers = np.full(L, np.nan)
+    elif L == 1 and is_number(numbers):
+        numbers = [numbers]
+    _refuse_booleans(numbers, argument)
     try:
-        row = np.array(_without_none(given), np.float64)
+        row = np.array(_without_none(numbers), np.float64)
     except (TypeError, ValueError, OverflowError):
         fix = "give one score per label, NaN where there is none"
-        raise RowError(what, value, must=f"it must be {L} numbers", fix=fix) from None
+        raise RowError(argument, value, must=f"it must be {L} numbers", fix=fix) from None
     if row.shape != (L,):
         raise RowError(
-            what, row.shape, problem="has shape {}", must=f"it must be ({L},), one score per label"
+            argument,
+            row.shape,
+            problem="has shape {}",
+            must=f"it must be ({L},), one score per label",
         )
     try:
-        check_label_scores(row[None], labels, what)
+        check_label_scores(row[None], labels, argument)
     except RowError as error:
         raise error.replaced(row=None) from None
     return row
@@ -98,39 +102,48 @@ def as_label_scores(numbers: Floats, kind: str, labels: Sequence[Any]) -> Floats
     return scores
 
 
-def check_label_scores(scores: Floats, labels: Sequence[Any], what: str = "probs") -> None:
+def check_label_scores(scores: Floats, labels: Sequence[Any], argument: str = "probs") -> None:
     """Raise for the first score of (T, L) outside [0, 1]; NaN is a label that was not observed."""
     invalid = ~((scores >= 0) & (scores <= 1) | np.isnan(scores))
     remedy = "percentages need a division by 100, logits a sigmoid"
-    _refuse(invalid, scores, labels, what, "it must lie in [0, 1]", remedy)
+    _refuse(invalid, scores, labels, argument, "it must lie in [0, 1]", remedy)
 
 
-def truth_of_heads(values: Any, heads: Heads, what: str = "label") -> Ints:
+def truth_of_heads(values: Any, heads: Heads, argument: str = "label") -> Ints:
     """Return the true class of each head, (T, H): of a label 1 or 0; -1 where it is not known."""
-    given, H = np.asarray(values), len(heads.names)
-    if given.dtype.kind not in "biuf" or given.ndim != 2 or given.shape[1] != H:
+    cells, H = np.asarray(values), len(heads.names)
+    if cells.dtype.kind not in "biuf" or cells.ndim != 2 or cells.shape[1] != H:
         must = f"it must be (T, {H}): of each label whether it is true"
         raise ArgumentError(
-            what, given.shape, problem="has shape {}", must=must, fix="give 1, 0, or -1 if unknown"
+            argument,
+            cells.shape,
+            problem="has shape {}",
+            must=must,
+            fix="give 1, 0, or -1 if unknown",
         )
-    known = np.where(np.isnan(given), -1, given) if given.dtype.kind == "f" else given.astype(int)
+    truth = np.where(np.isnan(cells), -1, cells) if cells.dtype.kind == "f" else cells.astype(int)
     most = np.array(heads.sizes) - 1
     must = "it must be 1, 0, or -1 where it is not known"
     if heads.width > 2:
         must = f"it must be the index of a class, 0 to {most.tolist()}, or -1 where it is not known"
-    invalid = (known != np.floor(known)) | (known < -1) | (known > most)
-    _refuse(invalid, known, heads.names, what, must)
-    return known.astype(np.intp)
+    invalid = (truth != np.floor(truth)) | (truth < -1) | (truth > most)
+    _refuse(invalid, truth, heads.names, argument, must)
+    return truth.astype(np.intp)
 
 
 def _refuse(
-    invalid: Array, numbers: Array, labels: Sequence[Any], what: str, rule: str, remedy: str = ""
+    invalid: Array,
+    numbers: Array,
+    labels: Sequence[Any],
+    argument: str,
+    rule: str,
+    remedy: str = "",
 ) -> None:
     """Raise for the first number of (T, L) that is invalid, if any is."""
     if invalid.any():
         row, k = map(int, np.unravel_index(invalid.argmax(), invalid.shape))
         value = numbers[row, k].item()
-        raise RowError(what, value, must=rule, fix=remedy, row=row, entry=str(labels[k]))
+        raise RowError(argument, value, must=rule, fix=remedy, row=row, entry=str(labels[k]))
 
 
 def pairs(scores: Floats) -> Floats:
@@ -144,12 +157,12 @@ def pairs(scores: Floats) -> Floats:
     return np.stack([1 - scores, scores], axis=-1)
 
 
-def _refuse_booleans(cells: Any, what: str) -> None:
+def _refuse_booleans(cells: Any, argument: str) -> None:
     """Raise for True and False, which NumPy would take as 1 and 0."""
     try:
         _core.check_no_booleans(cells if isinstance(cells, (list, tuple)) else np.asarray(cells))
     except RowError as error:
-        raise error.replaced(argument=what) from None
+        raise error.replaced(argument=argument) from None
 
 
 def _row(row: Any, labels: Sequence[Any], number: int) -> Any:
@@ -262,38 +275,32 @@ def as_probabilities(numbers: Floats, kind: str, heads: Heads) -> Floats:
 
     Those of labels are checked; for other heads, see `check_heads`.
     """
-    parts, kind = [], kind.removeprefix(f"{INDEPENDENT}-")
-    for columns, labels in heads.groups:
-        part = numbers[:, columns]
-        if labels:
-            part = as_label_scores(part, kind, heads.names_of(columns))
-        elif kind == "logits":
-            part = softmax(part)
-        elif kind == "percent":
-            part = part / 100
-        parts.append(part)
-    if len(parts) == 1:
-        return parts[0]
-    probs = np.empty_like(numbers)
-    for (columns, _), part in zip(heads.groups, parts, strict=True):
-        probs[:, columns] = part
+    if heads.is_exclusive and kind == SCORES[0]:
+        return numbers
+    kind, probs = kind.removeprefix(f"{INDEPENDENT}-"), np.empty_like(numbers)
+    labels = [heads.spans[h].start for h in heads.labels]
+    if labels:
+        names = [heads.shown[column] for column in labels]
+        probs[:, labels] = as_label_scores(numbers[:, labels], kind, names)
+    for h, columns in enumerate(heads.spans):
+        if h not in heads.labels:
+            part = numbers[:, columns]
+            probs[:, columns] = softmax(part) if kind == "logits" else part
+            if kind == "percent":
+                probs[:, columns] /= 100
     return probs
 
 
-def check_probabilities(probs: Floats, classes: tuple[str, ...]) -> None:
-    """Let the C core check probabilities (T, K), as a filter checks them."""
-    try:
-        _core.check_rows(len(classes), probs, 1.0, 0.0)
-    except RowError as error:
-        name = None if error.entry is None else classes[int(error.entry)]
-        raise error.replaced(entry=name) from None
-
-
 def check_heads(probs: Floats, heads: Heads) -> None:
-    """Let the C core check the probabilities (T, C) of heads that are no labels."""
-    for columns, labels in heads.groups:
-        if not labels:
-            check_probabilities(probs[:, columns], heads.names_of(columns))
+    """Let the C core check the probabilities (T, C) of heads that are no labels, as filters do."""
+    for h, columns in enumerate(heads.spans):
+        if h in heads.labels:
+            continue
+        try:
+            _core.check_rows(heads.sizes[h], probs[:, columns], 1.0, 0.0)
+        except RowError as error:
+            name = None if error.entry is None else str(heads.shown[columns][int(error.entry)])
+            raise error.replaced(entry=name) from None
 
 
 def predictions(probs: Any, heads: Heads, confidence: Confidence | None = None) -> Predictions:
@@ -327,7 +334,7 @@ def predictions(probs: Any, heads: Heads, confidence: Confidence | None = None) 
     _require_classes(confidence)
     each = _one_by_one(probs, classes) if _is_mixed(probs) else in_order(probs, classes)
     p = _matrix(each, len(classes))
-    check_probabilities(p, tuple(map(str, classes)))
+    check_heads(p, heads)
     one_hot = np.zeros(len(p), bool)
     if each is not probs and isinstance(probs, (list, tuple)):
         one_hot = np.array([isinstance(row, LABEL) for row in probs], bool) & ~np.isnan(p[:, 0])
@@ -428,9 +435,9 @@ def from_labels(labels: Ints, top: Floats, K: int) -> Predictions:
            [ nan,  nan,  nan],
            [1.  , 0.  , 0.  ]]), one_hot=array([False, False,  True]))
     """
-    known = labels >= 0
-    one_hot = known & np.isnan(top)
-    top = np.where(one_hot, 1.0, np.where(known, top, np.nan))[:, None]
+    is_label = labels >= 0
+    one_hot = is_label & np.isnan(top)
+    top = np.where(one_hot, 1.0, np.where(is_label, top, np.nan))[:, None]
     probs: Floats = np.where(labels[:, None] == np.arange(K), top, (1 - top) / (K - 1))
     return Predictions(probs, one_hot)
 
@@ -482,13 +489,13 @@ def _require_classes(confidence: Any, of_scores: str = "") -> None:
 def _confidences(confidence: Any, labels: Ints) -> Floats:
     """Return the confidence of each label (T,), checked; NaN where there is none."""
     confidence = as_plain(confidence)
-    given = np.asarray(confidence)
-    given = np.full(len(labels), given) if given.ndim == 0 else given
-    if given.shape != labels.shape:
+    array = np.asarray(confidence)
+    array = np.full(len(labels), array) if array.ndim == 0 else array
+    if array.shape != labels.shape:
         problem = f"has {{}} entries, but probs has {len(labels)} rows"
-        raise ArgumentError("confidence", len(given), problem=problem, fix="give one per row")
-    if given.dtype.kind in "iuf" and ((given >= 0) & (given <= 1)).all():
-        return given.astype(np.float64)
+        raise ArgumentError("confidence", len(array), problem=problem, fix="give one per row")
+    if array.dtype.kind in "iuf" and ((array >= 0) & (array <= 1)).all():
+        return array.astype(np.float64)
     cells = np.broadcast_to(np.asarray(confidence, dtype=np.object_), labels.shape)
     top = np.full(len(labels), np.nan)
     for row, (cell, k) in enumerate(zip(cells.tolist(), labels.tolist(), strict=True)):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import compress
 from typing import Any, NoReturn
 
 import numpy as np
@@ -17,6 +18,7 @@ from ..support.validation import Factorized, factorize
 from .columns import Layout
 from .frames import new_table
 from .heads import Heads
+from .outputs import Predictions
 from .times import TimeKind, require_1d
 
 LONGEST_STEP = 1e30
@@ -36,11 +38,11 @@ def grouped(time: Floats, stream: Ints, sort: bool = False) -> tuple[Ints, Float
         order = np.arange(len(stream))
     else:
         order = stable_argsort(stream)
-    t, which, steps = time[order], stream[order], np.zeros(len(time))
+    t, streams, steps = time[order], stream[order], np.zeros(len(time))
     with np.errstate(over="ignore"):
         np.subtract(t[1:], t[:-1], out=steps[1:])
-    begins = np.ones(len(which), bool)
-    np.not_equal(which[1:], which[:-1], out=begins[1:])
+    begins = np.ones(len(streams), bool)
+    np.not_equal(streams[1:], streams[:-1], out=begins[1:])
     first = np.flatnonzero(begins)
     steps[first] = 0.0
     return order, steps, first
@@ -75,9 +77,9 @@ def usual_step(time: Floats, stream: Ints, source: Ints) -> float:
     So two classifiers of one frame, with stamps 50 ms apart, have the step of the frames.
     """
     order = np.lexsort((time, source, stream))
-    apart, own = np.diff(time[order]), source[order][1:]
+    apart, sources = np.diff(time[order]), source[order][1:]
     forward = (np.diff(stream[order]) == 0) & (np.diff(source[order]) == 0) & (apart > 0)
-    steps = [apart[forward & (own == i)] for i in np.unique(own)]
+    steps = [apart[forward & (sources == i)] for i in np.unique(sources)]
     enough = [one for one in steps if len(one) >= MIN_STEPS]
     return min((median_step(one) for one in enough or steps if len(one)), default=1.0)
 
@@ -136,6 +138,17 @@ class Rows:
     layout: Layout | None = None
     """Where things are in that table."""
 
+    @classmethod
+    def of(
+        cls, stream: Factorized, source: Factorized, outputs: Predictions, **columns: Any
+    ) -> Rows:
+        """Return rows of columns as they are read; `columns` are the others."""
+        return cls(
+            stream=stream.codes, streams=tuple(stream.categories),
+            source=source.codes, sources=tuple(source.categories),
+            probs=outputs.probs, one_hot=outputs.one_hot, **columns,
+        )  # fmt: skip
+
     def __len__(self) -> int:
         return self.time.size
 
@@ -166,9 +179,9 @@ class Rows:
     def _counts(self, classes: Ints) -> list[int]:
         """Return how often each column is on, from the class of each head, (T, H)."""
         counts: list[int] = []
-        for h, (own, size) in enumerate(zip(self.heads.columns, self.heads.sizes, strict=True)):
+        for h, (columns, size) in enumerate(zip(self.heads.columns, self.heads.sizes, strict=True)):
             of_classes = np.bincount(classes[:, h] + 1, minlength=size + 1).tolist()
-            counts += of_classes[-len(own) :]
+            counts += of_classes[-len(columns) :]
         return counts
 
     def __getitem__(self, stream: Any) -> Rows:
@@ -205,11 +218,11 @@ class Rows:
         order, steps, first = self._in_order
         if last is not None:
             before = last[self.stream[order[first]]]
-            known = ~np.isnan(before)
-            if known.any():
+            goes_on = ~np.isnan(before)
+            if goes_on.any():
                 steps = steps.copy()
                 with np.errstate(over="ignore"):
-                    steps[first[known]] = self.time[order[first[known]]] - before[known]
+                    steps[first[goes_on]] = self.time[order[first[goes_on]]] - before[goes_on]
         if len(steps) and not (steps.min() >= 0 and steps.max() <= LONGEST_STEP):
             wrong = np.flatnonzero((steps < 0) | (steps > LONGEST_STEP))
             at = wrong[order[wrong].argmin()]
@@ -273,8 +286,14 @@ class Rows:
 
     def observed(self, source: str | None = None) -> Bools:
         """Return which rows (T,) are observations, of a source if given: not all is missing."""
-        seen: Bools = np.asarray(~np.isnan(self.probs).all(axis=1))
-        return seen if source is None else seen & self.of_source(source)
+        observations: Bools = np.asarray(~np.isnan(self.probs).all(axis=1))
+        return observations if source is None else observations & self.of_source(source)
+
+    @property
+    def predicted_streams(self) -> set[Any]:
+        """The streams that have a prediction."""
+        counts = np.bincount(self.stream[self.observed()], minlength=len(self.streams))
+        return set(compress(self.streams, counts.tolist()))
 
     @property
     def factorized_sources(self) -> Factorized:

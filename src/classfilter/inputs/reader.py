@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import ArgumentError, Fix, RowError
+from ..errors import ArgumentError, RowError
 from ..support.types import Array, Bools, Classes, Confidence, Floats, Ints
 from ..support.validation import Factorized, factorize
 from .classes import class_indices, in_order
@@ -26,12 +25,11 @@ from .frames import (
     index_columns,
     labels_of_columns,
     named_streams,
-    result_columns,
     scores_of_columns,
     with_columns_of_lists,
 )
 from .heads import Heads, heads_of
-from .notices import TimeScale, alike, warn_of, warn_of_odd_rows
+from .notices import warn_of_odd_rows
 from .outputs import as_labels, as_probabilities, check_scores, predictions, truth_of_heads
 from .predicted import Rows, factorize_sources, source_codes
 from .times import common_kind, read_times
@@ -167,10 +165,10 @@ def rows(
         parts = {name: rows(part, classes=classes, **read) for name, part in streams.items()}
         return join_streams(parts, named=isinstance(data, Mapping))
     with table_of(data, columns) as table:
-        there = list(as_frame(table).columns)
+        columns_of_table = list(as_frame(table).columns)
         form = TableFormat.of(classes, **read)
-        if classes is None and _only_filtered(there, scores):
-            of_results = filtered_format(there, columns, scores, unit)
+        if classes is None and _only_filtered(columns_of_table, scores):
+            of_results = filtered_format(columns_of_table, columns, scores, unit)
             form = replace(of_results, sort=sort, time_format=time_format)
         return rows_of_table(table, form)
 
@@ -183,10 +181,8 @@ def _only_filtered(names: list[str], scores: str) -> bool:
 
 def is_read(data: Any) -> bool:
     """Return whether data is Rows, or several of them: not a table, nor a path."""
-    several = (
-        data.values() if type(data) is dict else data if isinstance(data, list | tuple) else ()
-    )
-    return isinstance(data, Rows) or any(isinstance(part, Rows) for part in several)
+    parts = data.values() if type(data) is dict else data if isinstance(data, list | tuple) else ()
+    return isinstance(data, Rows) or any(isinstance(part, Rows) for part in parts)
 
 
 def as_rows(data: Any) -> Rows:
@@ -196,50 +192,18 @@ def as_rows(data: Any) -> Rows:
     return data if isinstance(data, Rows) else rows(data)
 
 
-@contextmanager
-def rows_to_filter(data: Any, heads: Heads, filter: Any, results: bool = True) -> Iterator[Rows]:  # noqa: A002
-    """Give data as rows for a filter: a table is read by its classes, Rows are as they are.
-
-    With `results`, they have a table to which results can be added. Errors name the file. Once the
-    rows went through without an error, it warns of what is odd about them.
-    """
-    if not is_read(data):
-        with table_of(data) as table:
-            read = read_rows(table, TableFormat(heads))
-            if results:
-                result_columns(read.frame.columns, read.heads)
-            yield read
-            TimeScale(filter=filter).warn_of(read)
-            warn_of_odd_rows(read)
-        return
-    read = as_rows(data)
-    if read.heads.noun != heads.noun:
-        problem = f"has {read.heads.noun} that {read.heads.relation}"
-        must = f"the {heads.noun} of the filter {heads.relation}"
-        fix = "" if heads.is_exclusive else ("read them with ", Fix("scores", "independent"))
-        raise ArgumentError("rows", list(read.classes), problem=problem, must=must, fix=fix)
-    if results:
-        if read.frame is None:
-            read = replace(read, frame=as_frame(read.to_table()))
-        result_columns(read.frame.columns, read.heads)
-    yield read
-    # What is odd about rows, and the unit of their times, was said when they were read.
-    TimeScale("s", filter).warn_of(read)
-
-
 def rows_of_table(df: Any, form: TableFormat) -> Rows:
     """Return all of a dataframe of a format, checked, with its true classes."""
     table = read_rows(df, form)
     if form.classes and not matches(form.classes, table.classes):
         K = len(form.classes)
-        known: Any = K if form.classes == tuple(map(str, range(K))) else list(form.classes)
+        expected: Any = K if form.classes == tuple(map(str, range(K))) else list(form.classes)
         raise ValueError(
-            f"the table has the classes {list(table.classes)}, but classes is {known}; give those "
-            "of the columns p_<class>"
+            f"the table has the classes {list(table.classes)}, but classes is {expected}; give "
+            "those of the columns p_<class>"
         )
     table = with_truth(table)
-    warn_of_odd_rows(table)
-    TimeScale(form.unit).warn_of(table)
+    warn_of_odd_rows(table, form.unit)
     return table
 
 
@@ -266,21 +230,10 @@ def read_rows(df: Any, format: TableFormat | None = None) -> Rows:  # noqa: A002
     read = labels_of_columns if layout.labels else scores_of_columns
     outputs = read(columns, heads, format, layout)
     time, kind = column_times(columns["time"], format)
-    return Rows(
-        time=time,
-        stream=stream.codes,
-        streams=tuple(stream.categories),
-        source=source.codes,
-        sources=tuple(source.categories),
-        probs=outputs.probs,
-        one_hot=outputs.one_hot,
-        heads=heads,
-        time_kind=kind,
-        sort=format.sort,
-        unit=format.unit,
-        frame=table,
-        layout=layout,
-    )
+    return Rows.of(
+        stream, source, outputs, time=time, heads=heads, time_kind=kind, sort=format.sort,
+        unit=format.unit, frame=table, layout=layout,
+    )  # fmt: skip
 
 
 def with_truth(rows: Rows) -> Rows:
@@ -302,13 +255,13 @@ def with_truth(rows: Rows) -> Rows:
 
 def _truth_of_heads(rows: Rows) -> Ints | None:
     names = [f"y_{name}" for name in rows.heads.names]
-    there = [name for name in names if name in rows.frame.columns]
-    if not there:
+    existing = [name for name in names if name in rows.frame.columns]
+    if not existing:
         return None
-    if there != names:
-        missing = [name for name in names if name not in there]
+    if existing != names:
+        missing = [name for name in names if name not in existing]
         raise ArgumentError(
-            "the table", missing, problem=f"has {there}, but not {{}}", fix="add them"
+            "the table", missing, problem=f"has {existing}, but not {{}}", fix="add them"
         )
     columns: list[Array] = []
     for h, name in enumerate(names):
@@ -364,10 +317,7 @@ def _of_arrays(
         **columns, streams=tuple(streams.categories), sources=tuple(sources), heads=heads,
         time_kind=kind, unit=unit,
     )  # fmt: skip
-    read.grouped()
-    for notice in (alike(read.streams, "streams"), alike(heads.shown, "classes")):
-        warn_of(notice)
-    TimeScale(unit).warn_of(read)
+    warn_of_odd_rows(read, unit)
     return read
 
 
@@ -430,38 +380,38 @@ def join_streams(parts: Mapping[Any, Rows], named: bool = True) -> Rows:
         raise ArgumentError(
             "data", sorted(kinds_of_times), problem="has times that are {}", must=must
         )
-    several = list(parts.values())
-    before = np.cumsum([0, *(max(len(part.streams), 1) for part in several)])
-    sources = tuple(dict.fromkeys(name for part in several for name in part.sources))
+    tables = list(parts.values())
+    before = np.cumsum([0, *(max(len(part.streams), 1) for part in tables)])
+    sources = tuple(dict.fromkeys(name for part in tables for name in part.sources))
     number = {name: i for i, name in enumerate(sources)}
     label = None
-    if any(part.label is not None for part in several):
-        shape = next(part.label.shape[1:] for part in several if part.label is not None)
+    if any(part.label is not None for part in tables):
+        shape = next(part.label.shape[1:] for part in tables if part.label is not None)
         label = np.concatenate(
-            [np.full((len(p), *shape), -1) if p.label is None else p.label for p in several]
+            [np.full((len(p), *shape), -1) if p.label is None else p.label for p in tables]
         )
     return Rows(
-        time=np.concatenate([part.time for part in several]),
-        stream=np.concatenate([p.stream + n for p, n in zip(several, before, strict=False)]),
+        time=np.concatenate([part.time for part in tables]),
+        stream=np.concatenate([p.stream + n for p, n in zip(tables, before, strict=False)]),
         streams=_names_of_streams(parts, named),
         source=np.concatenate(
-            [np.array([number[n] for n in p.sources], np.intp)[p.source] for p in several]
+            [np.array([number[n] for n in p.sources], np.intp)[p.source] for p in tables]
         ),
         sources=sources,
-        probs=np.concatenate([part.probs for part in several]),
-        one_hot=np.concatenate([part.one_hot for part in several]),
+        probs=np.concatenate([part.probs for part in tables]),
+        one_hot=np.concatenate([part.one_hot for part in tables]),
         heads=first.heads,
         label=label,
-        time_kind=common_kind([part.time_kind for part in several]),
-        sort=any(part.sort for part in several),
+        time_kind=common_kind([part.time_kind for part in tables]),
+        sort=any(part.sort for part in tables),
     )
 
 
 def _names_of_streams(parts: Mapping[Any, Rows], named: bool) -> tuple[Any, ...]:
     """Return the names of the streams of all parts, in order."""
-    own = [name for part in parts.values() for name in part.streams or (None,)]
-    if not named and None not in own and len(set(own)) == len(own):
-        return tuple(own)
+    names = [name for part in parts.values() for name in part.streams or (None,)]
+    if not named and None not in names and len(set(names)) == len(names):
+        return tuple(names)
     for name, part in parts.items():
         if len(part.streams) > 1:
             must = "the names of several tables must differ, or each must be one stream"

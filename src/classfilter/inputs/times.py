@@ -66,8 +66,8 @@ class TimeKind(NamedTuple):
         if isinstance(first, date):
             zones = {str(zone): zone for zone in (getattr(cell, "tzinfo", None) for cell in cells)}
         elif isinstance(first, str) and _DATE.match(first):
-            found = (_ZONE_OF_TEXT.search(str(cell)) for cell in cells)
-            texts = {None if match is None else match[1] for match in found}
+            matches = (_ZONE_OF_TEXT.search(str(cell)) for cell in cells)
+            texts = {None if match is None else match[1] for match in matches}
             zones = {str(text): None if text is None else named_zone(text) for text in texts}
         else:
             text = isinstance(first, str) and not re.fullmatch(r"\s*[-+.\deE]+\s*", first)
@@ -120,8 +120,8 @@ class TimeKind(NamedTuple):
 def named_zone(name: str) -> tzinfo:
     """Return the zone of a name, or of an offset such as ``+02:00``; UTC if it is not known."""
     match = _OFFSET_OF_ANY.fullmatch(name)
-    found = find_zone(name if match is None else f"{match[1]}:{match[2] or '00'}")
-    return found or UTC
+    zone = find_zone(name if match is None else f"{match[1]}:{match[2] or '00'}")
+    return zone or UTC
 
 
 def find_zone(name: str) -> tzinfo | None:

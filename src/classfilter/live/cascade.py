@@ -440,9 +440,9 @@ class Cascade:
         table.columns.states[slot] = pack_state(filter_state, self.filter.probs.dtype)
         table.columns.times[slot] = math.nan if time is None else time
         meta = {"policy": to_builtin(policy_state), "last": last}
-        saved = Saved("cascade", self._pipe, *table.held(), meta, [], 1)
+        saved = Saved("cascade", self._pipe, table.changes(whole=True), meta, [], 1)
         with StoreFile(path, "cascade") as file:
-            file.write(saved, lambda i: b"")
+            file.write(saved, lambda i: b"", file.since(None))
 
     def load(self, path: str | PathLike[str]) -> None:
         """Take the state from a file written by `save`, or raise and say why that is impossible.
@@ -453,7 +453,7 @@ class Cascade:
             read = file.read(self._pipe)
             with file.damage():
                 saved, [numbers] = read.saved, read.states()
-                [time] = saved.columns.times.tolist()
+                [time] = saved.streams.columns.times.tolist()
                 self.state = CascadeState(
                     unpack_state(self.filter, numbers),
                     from_builtin(saved.meta["policy"], self.policy.state),

@@ -91,7 +91,9 @@ class LineFilter:
 
     def close(self) -> None:
         """Close the file."""
-        if self._file is not None:
+        if self.streams is not None:
+            self.streams.close()
+        elif self._file is not None:
             self._file.close()
 
     def wait(self) -> float | None:

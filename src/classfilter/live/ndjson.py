@@ -7,7 +7,7 @@ them there may be a label, ``prediction``, and its ``confidence``, where the cla
 several labels at once, each ``p_<label>`` counts by itself and may be null by itself, and
 ``labels``, a list of those that are on, takes the place of ``class``. An invalid line is rejected
 by its number and changes nothing; the rest goes on. Sources that go wrong are reported beside the
-rejected lines (`_watch.py`).
+rejected lines.
 """
 
 from __future__ import annotations
@@ -225,12 +225,7 @@ def serve(
                 for line in live.streams.event_lines():
                     print_event(line)
 
-        def save() -> None:
-            if live.streams is not None:
-                if event_file is not None and state is not None:
-                    event_file.sync()
-                live.streams.save()
-                print_events()
+        sync = (lambda: None) if event_file is None else event_file.sync
 
         print_events()
         for batch in lines(source, signals, live.wait):
@@ -256,15 +251,18 @@ def serve(
                 elif live.streams is not None:
                     skipped = _report_skipped(live.streams, skipped, number, state, log)
             watch.look(live.streams, number, now=True)
-            if live.wait() == 0:
+            if live.streams is not None and live.wait() == 0:
                 try:
-                    save()
+                    live.streams.save(sync)
                 except OSError as error:
                     print(f"{state} was not saved, going on: {error}", file=log, flush=True)
+                print_events()
         if live.streams is not None and events is not None and (finish or state is None):
             live.streams.finish()
-        save()
-        save()  # the file forgets the events that were printed
+        if live.streams is not None:
+            for _ in range(2):  # then the file forgets the events that were printed
+                live.streams.save_all(sync)
+                print_events()
         _say(live.notice(end=True), log)
         if live.streams is not None and live.streams.skipped:
             text = f"{state} had {live.streams.skipped:,} lines already; they were skipped"

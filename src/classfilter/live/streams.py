@@ -6,20 +6,23 @@ import json
 import os
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ..engine import Columns, Read, StoreFile, Tracker
+from ..engine import Columns, Read, Saved, StoreFile, Tracker
 from ..errors import ArgumentError
 from ..events import date_text
 from ..pipeline import Pipeline
 from ..support.atomic import naming
 
-SHARE = 30
+SHARE = 3
 """From one save to the next, at least so many times what the first of them took."""
+LOOK = 0.02
+"""Seconds after which a save that goes on is looked at again."""
 TAIL = 1 << 16
 """Bytes of a file that hold its last line."""
 HEAD = b'{"event": '
@@ -28,6 +31,8 @@ HEAD = b'{"event": '
 
 class LiveStreams:
     """A tracker with the file of its streams, of their events, and of how many lines were taken.
+
+    A thread of its own writes the file, so that lines do not wait for it.
 
     Parameters
     ----------
@@ -78,6 +83,8 @@ class LiveStreams:
         self._unprinted: list[Any] = []  # events; the file has the first of them
         self._printable, self._file_has_printed = 0, False
         self._due = time.monotonic() + every
+        self._writer = ThreadPoolExecutor(1)
+        self._saving: tuple[Saved, float, Future[None]] | None = None
 
     def take_line(self, number: int, unnumbered: int) -> bool:
         """Return whether a line is new by its number; `unnumbered` came since the start."""
@@ -99,33 +106,68 @@ class LiveStreams:
         self.saved = -1  # there is something to save
 
     def wait(self) -> float | None:
-        """Return the seconds until the file is due; None if there is nothing to save."""
+        """Return the seconds until `save` has something to do; None if there is nothing to save."""
+        if self._saving is not None:
+            return 0.0 if self._saving[-1].done() else LOOK
         if self._file is None or (self.taken == self.saved and not self._file_has_printed):
             return None
         return max(0.0, self._due - time.monotonic())
 
-    def save(self) -> None:
-        """Write what changed to the file, if anything, and set the time of the next save."""
+    def save(self, before: Callable[[], None] = lambda: None) -> None:
+        """Begin to write what changed to the file, if anything, or end what was begun.
+
+        The thread calls `before` first.
+        """
+        if self._saving is not None:
+            self._end_save()
+            return
         self._fetch()
         nothing_new = self.wait() is None and len(self._unprinted) == self._printable
         if self._file is None or nothing_new:
             return
         start = time.monotonic()
+        self._due = start + self._every
+        since = self._file.since(self.tracker._written)
+        saved = self.tracker._saved("lines", since is None)
+        meta = {"columns": self.columns, "line": self.line, "unit": self.unit,
+                "lines": self.taken, "last_event": self.events + len(self._unprinted),
+                "dates": self.dates}  # fmt: skip
+        saved = saved._replace(
+            meta=saved.meta | meta, events=[*self._unprinted], first_event=self.events + 1
+        )
+
+        self._file_has_printed = False
+        written = self._writer.submit(self.tracker._write, self._file, saved, since, before)
+        self._saving = saved, start, written
+
+    def _end_save(self) -> None:
+        """Wait for the save that was begun, and set the time of the next one."""
+        assert self._saving is not None
+        saved, start, done = self._saving
         try:
-            meta = {"columns": self.columns, "line": self.line, "unit": self.unit,
-                    "lines": self.taken, "last_event": self.events + len(self._unprinted),
-                    "dates": self.dates}  # fmt: skip
-            saved = self.tracker._saved("lines")
-            saved = saved._replace(
-                meta=saved.meta | meta, events=[*self._unprinted], first_event=self.events + 1
-            )
-            rest = self.tracker._rest_of(saved.columns)
-            self.tracker._written = self._file.write(saved, rest, self.tracker._written)
-            self.saved, self._file_has_printed = self.taken, False
-            self._printable = len(self._unprinted)
+            done.result()
+            self.saved = saved.meta["lines"]
+            self._printable = saved.first_event + len(saved.events) - 1 - self.events
+        except BaseException:
+            self._file_has_printed = True
+            raise
         finally:
-            end = time.monotonic()
+            end, self._saving = time.monotonic(), None
             self._due = end + max(self._every, SHARE * (end - start))
+
+    def save_all(self, before: Callable[[], None] = lambda: None) -> None:
+        """Write what changed to the file, and return when it has that."""
+        if self._saving is not None:
+            self._end_save()
+        self.save(before)
+        if self._saving is not None:
+            self._end_save()
+
+    def close(self) -> None:
+        """Wait for what is being written, and close the file."""
+        self._writer.shutdown()
+        if self._file is not None:
+            self._file.close()
 
     def _fetch(self) -> None:
         starts = self.tracker._engine.pop_starts()  # before their events
@@ -160,20 +202,20 @@ class LiveStreams:
             self._printable, self.events = self._printable - 1, self.events + 1
             self._file_has_printed = True
 
-    def _take(self, path: Path, read: Read) -> None:
+    def _take(self, read: Read) -> None:
         """Take what a file has; the limits are those of this process."""
         saved, meta = read.saved, read.saved.meta
-        never_ended = meta["expire_after"] is None and self.tracker.expire_after is not None
-        if never_ended:
-            order = np.argsort(saved.columns.times, kind="stable")
-            columns = saved.columns._replace(seen=saved.columns.times)
+        if meta["expire_after"] is None and self.tracker.expire_after is not None:
+            names, slots, columns, *_ = saved.streams
+            order = np.argsort(columns.times, kind="stable")
+            columns = columns._replace(seen=columns.times)
             meta["clock"] = max(columns.times.tolist(), default=None)
-            names, rest = ([items[i] for i in order] for items in (saved.names, read.rest))
-            columns = Columns(*(column[order] for column in columns))
-            read = read._replace(saved=saved._replace(names=names, columns=columns), rest=rest)
-        self.tracker._take(path, read)
-        if never_ended:
-            self.tracker._written = None
+            names, rest = ([items[i] for i in order] for items in (names, read.rest))
+            streams = saved.streams._replace(
+                names=names, slots=slots[order], columns=Columns(*(x[order] for x in columns))
+            )
+            read = Read(saved._replace(streams=streams), rest, None)
+        self.tracker._take(read)
         self.line = self.resumed_line = int(meta["line"])
         self.taken = self.saved = int(meta["lines"])
         self.events, self.dates = int(meta["last_event"]) - len(saved.events), meta["dates"]
@@ -229,7 +271,7 @@ def resume(
         file.require_same(before, now)
     with file.damage():
         streams = LiveStreams(pipe, columns, file, every, unit, **limits)
-        streams._take(file.path, there)
+        streams._take(there)
     return streams
 
 
@@ -242,11 +284,11 @@ def description(path: Path) -> str:
             lines = f"{_count(int(meta['lines']), 'line')} taken"
             if int(meta["line"]) >= 0:
                 lines += f", up to number {meta['line']}"
-            times = [_time(at, meta["dates"]) for at in saved.columns.times.tolist()]
+            times = [_time(at, meta["dates"]) for at in saved.streams.columns.times.tolist()]
     settings = json.dumps(saved.pipe.settings, ensure_ascii=False)
     rows = [
         f"  {'' if name is None else name}\t{at}"
-        for name, at in zip(saved.names, times, strict=True)
+        for name, at in zip(saved.streams.names, times, strict=True)
     ]
     return "\n".join([settings, lines, _count(len(rows), "stream"), *rows])
 

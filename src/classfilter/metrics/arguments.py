@@ -32,10 +32,10 @@ def without_names(
         names = text_names(classes)
         if p.ndim == 2 and p.shape[1] != len(names):
             raise ValueError(f"classes has {len(names)} names, but {name} {p.shape[1]} columns")
-        known: dict[Any, int] = {k: k for k in range(-1, len(names))}
+        index_of: dict[Any, int] = {k: k for k in range(-1, len(names))}
     elif words:
         names = tuple(sorted({cell for _, cell in words}))
-        known = {-1: -1}
+        index_of = {-1: -1}
         for key, a in columns.items():
             if key not in named:
                 raise ValueError(
@@ -44,10 +44,10 @@ def without_names(
                 )
     else:
         return columns.get("truth"), p, None
-    known |= {cell: k for k, cell in enumerate(names)}
+    index_of |= {cell: k for k, cell in enumerate(names)}
     for key, a in columns.items():
         if a.ndim == 1:
-            columns[key] = factorized_indices(factorize(a.tolist()), names, known, key)
+            columns[key] = factorized_indices(factorize(a.tolist()), names, index_of, key)
     return columns.get("truth"), columns[name], len(names)
 
 

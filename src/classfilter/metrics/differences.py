@@ -63,14 +63,14 @@ class Sums(NamedTuple):
 
 def _ratio(over: Floats, under: Floats) -> Floats:
     """Return the mean over the last axis of ratios that are known."""
-    known = under > 0
+    is_defined = under > 0
     with np.errstate(divide="ignore", invalid="ignore"):
-        ratios = np.where(known, over / under, 0)
-        mean: Floats = ratios.sum(axis=-1) / known.sum(axis=-1)
+        ratios = np.where(is_defined, over / under, 0)
+        mean: Floats = ratios.sum(axis=-1) / is_defined.sum(axis=-1)
     return mean
 
 
-def paired(of: Sums, best: Sums, low_is_good: bool = False) -> Difference:
+def paired(measured: Sums, best: Sums, low_is_good: bool = False) -> Difference:
     """Return the difference of two measures with its interval, by leaving out each unit once.
 
     With equal units it is the interval of Student's paired t-test.
@@ -82,13 +82,13 @@ def paired(of: Sums, best: Sums, low_is_good: bool = False) -> Difference:
     >>> paired(Sums(right, rows), Sums(right + 1, rows)).word
     'worse'
     """
-    if of is best:
+    if measured is best:
         return Difference(0.0, 0.0, 0.0, "best")
-    value = of.value() - best.value()
-    units = (of.under + best.under).any(axis=1)
+    value = measured.value() - best.value()
+    units = (measured.under + best.under).any(axis=1)
     n, half = int(units.sum()), math.nan
     if n >= LEAST_UNITS:
-        without = (of.without_each() - best.without_each())[units]
+        without = (measured.without_each() - best.without_each())[units]
         half = student(n - 1) * math.sqrt((n - 1) * float(without.var()))
     low, high = value - half, value + half
     word = "level" if low <= 0 <= high else "better" if (value > 0) != low_is_good else "worse"

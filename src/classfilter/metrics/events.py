@@ -146,12 +146,16 @@ def _convention(
     split_after: Any,
 ) -> tuple[Callable[[Spans], Spans], Callable[[Spans, Spans], Matched], str]:
     """Return what is done to the events of a stream and class, how they match, and in words."""
-    given = {"iou": iou, "collar": collar, "tolerance": tolerance}
-    chosen = [name for name, value in given.items() if value is not None]
+    conventions = {"iou": iou, "collar": collar, "tolerance": tolerance}
+    chosen = [name for name, value in conventions.items() if value is not None]
     if len(chosen) > 1:
-        must, both = "each is a convention of its own", " and ".join(chosen)
+        must, names = "each is a convention of its own", " and ".join(chosen)
         raise ArgumentError(
-            both, tuple(given[n] for n in chosen), problem="are {}", must=must, fix="give one"
+            names,
+            tuple(conventions[n] for n in chosen),
+            problem="are {}",
+            must=must,
+            fix="give one",
         )
     for name, value in (("merge", merge), ("split_after", split_after)):
         if value is not None and tolerance is None:
@@ -249,8 +253,8 @@ def _hours(true: SpansOfClasses, duration: Any) -> tuple[float, str]:
     hours = math.fsum(max(x) - min(x) for x in ends.values()) / 3600
     if hours == 0:
         return math.nan, "False events an hour need duration=, as there is no time of true events."
-    where = "from the first to the last true event of each stream"
-    return hours, f"False events are over {hours:.4g} h, {where}."
+    origin = "from the first to the last true event of each stream"
+    return hours, f"False events are over {hours:.4g} h, {origin}."
 
 
 def _total(

@@ -110,19 +110,21 @@ def label_scores(
     """
     if not is_number(threshold) or not 0 <= threshold <= 1:
         raise ArgumentError("threshold", threshold, must="it must lie in [0, 1]")
-    given = labels if labels is not None else named_classes(true) or named_classes(predicted)
+    columns = labels if labels is not None else named_classes(true) or named_classes(predicted)
     shape = np.shape(true)
-    names = text_names(given if given is not None else range(shape[1] if len(shape) > 1 else 1), 1)
+    names = text_names(
+        columns if columns is not None else range(shape[1] if len(shape) > 1 else 1), 1
+    )
     y = np.asarray(in_order(true, names))
     y = truth_of_heads(y[:, None] if y.ndim == 1 else y, Heads.of_labels(names), "true")
     s = read_scores(predicted, names, "predicted")
     if s.shape != y.shape:
         must = f"true has {len(y)}: they must agree"
         raise ArgumentError("predicted", len(s), problem="has {} rows", must=must)
-    known = y >= 0
-    if not known.any():
+    is_known = y >= 0
+    if not is_known.any():
         raise ArgumentError("true", -1, problem="is {} in each entry", fix="give 1 or 0 in some")
-    lacks = known & np.isnan(s)
+    lacks = is_known & np.isnan(s)
     if lacks.any():
         row, k = map(int, np.unravel_index(lacks.argmax(), s.shape))
         fix = "give -1 as its truth to leave it out"
@@ -130,10 +132,10 @@ def label_scores(
     on = f"On is above {threshold:g}."
     by_class = {
         name: _scores(y[rows, k] == 1, s[rows, k], threshold, on)
-        for k, (name, rows) in enumerate(zip(names, known.T, strict=True))
+        for k, (name, rows) in enumerate(zip(names, is_known.T, strict=True))
     }
     together = f"{on} Micro: all labels together. Macro: the mean over labels, without nan."
-    return _scores(y[known] == 1, s[known], threshold, together, by_class)
+    return _scores(y[is_known] == 1, s[is_known], threshold, together, by_class)
 
 
 def _scores(
@@ -158,5 +160,5 @@ def average_precision(true: Bools, scores: Floats) -> float:
         return float("nan")
     order = np.argsort(-scores, kind="stable")
     last = np.append(np.flatnonzero(np.diff(scores[order])), true.size - 1)
-    found = np.cumsum(true[order])[last]
-    return float((np.diff(found, prepend=0) * found / (last + 1)).sum() / found[-1])
+    true_above = np.cumsum(true[order])[last]
+    return float((np.diff(true_above, prepend=0) * true_above / (last + 1)).sum() / true_above[-1])

@@ -41,7 +41,7 @@ def by_iou(true: Spans, predicted: Spans, iou: float) -> Matched:
     is correct if that is large enough and no earlier one was correct there.
     """
     partner = np.full(predicted.start.size, -1)
-    taken = np.zeros(true.start.size, bool)
+    is_taken = np.zeros(true.start.size, bool)
     first, last = _overlapping(true, predicted.start, predicted.end)
     for i, (a, b) in enumerate(zip(first.tolist(), last.tolist(), strict=True)):
         if a >= b:
@@ -51,8 +51,8 @@ def by_iou(true: Spans, predicted: Spans, iou: float) -> Matched:
         union = np.maximum(end, predicted.end[i]) - np.minimum(start, predicted.start[i])
         ratio = np.divide(shared, union, out=np.zeros(b - a), where=union > 0)
         best = int(ratio.argmax())
-        if ratio[best] >= iou and not taken[a + best]:
-            taken[a + best] = True
+        if ratio[best] >= iou and not is_taken[a + best]:
+            is_taken[a + best] = True
             partner[i] = a + best
     return _of_pairs(true, predicted, partner)
 

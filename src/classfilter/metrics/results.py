@@ -161,5 +161,5 @@ def ratio(a: float, b: float) -> float:
 
 def mean_of_known(values: Iterable[float]) -> float:
     """Return the mean of the values that are not NaN; NaN where there are none."""
-    known = [x for x in values if not math.isnan(x)]
-    return math.fsum(known) / len(known) if known else math.nan
+    finite = [x for x in values if not math.isnan(x)]
+    return math.fsum(finite) / len(finite) if finite else math.nan

@@ -68,11 +68,13 @@ def confusion(
     >>> confusion([0, 0, 1], [0, 1, 1]).tolist()
     [[1, 1], [0, 1]]
     """
-    y, k, known = labelled_pair(truth, pred, classes)
-    if n_classes and known not in (None, n_classes):
-        raise ValueError(f"n_classes is {n_classes}, but there are {known} classes; leave it out")
+    y, k, K_of_pred = labelled_pair(truth, pred, classes)
+    if n_classes and K_of_pred not in (None, n_classes):
+        raise ValueError(
+            f"n_classes is {n_classes}, but there are {K_of_pred} classes; leave it out"
+        )
     least = int(max(y.max(), k.max())) + 1
-    K = n_classes or known or least
+    K = n_classes or K_of_pred or least
     if least > K:
         raise ValueError(f"class {least - 1} occurs, but there are only {K} classes (0 to {K - 1})")
     return np.bincount(y * K + k, minlength=K * K).reshape(K, K)

@@ -14,7 +14,14 @@ import numpy as np
 
 from ..errors import ArgumentError, RowError, names_keywords
 from ..events import EventRule
-from ..filters import Filter, check_smoother, heads_of_filter, smooth_one, with_classes
+from ..filters import (
+    Filter,
+    StreamRunner,
+    check_smoother,
+    heads_of_filter,
+    smooth_one,
+    with_classes,
+)
 from ..inputs import Heads, Rows, at_reliability, head_prediction
 from ..policy import Adaptive, Periodic, Policy
 from ..support.atomic import atomic_write
@@ -316,6 +323,11 @@ class Pipeline:
         if self.smoother is None:
             return self
         return self.smoother if self.smoother.rule else replace(self.smoother, rule=self.rule)
+
+    @cached_property
+    def runner(self) -> StreamRunner:
+        """What runs the filter over the rows of many streams."""
+        return StreamRunner(self._fresh)
 
     def weight(self, source: Any) -> tuple[str, float]:
         """Return the name of a source as text, and its weight."""

@@ -65,23 +65,23 @@ def _draw_lanes(
     names, ticks = [], []
     for i, label in enumerate(labels):
         colour = COLOURS[i % len(COLOURS)]
-        for j, (name, given) in enumerate(rows.items()):
+        for j, (name, values) in enumerate(rows.items()):
             y = i * (len(rows) + _SPACE) + j
             ticks.append(y)
             names.append(label if len(rows) == 1 else f"{label}: {name}")
-            p = None if isinstance(given, Events) else _column(given, t, name, len(labels), i)
+            p = None if isinstance(values, Events) else _column(values, t, name, len(labels), i)
             if p is None:
-                start, end, k = event_bars(t, given, labels)
+                start, end, k = event_bars(t, values, labels)
                 start, end, pale = start[k == i], end[k == i], 1.0
             else:
                 on = np.where(np.isnan(p), -1, p > 0.5).astype(np.intp)
                 start, end, k = row_bars(t, on)
-                start, end, pale = start[k == 1], end[k == 1], 1.0 if _is_truth(given) else 0.3
+                start, end, pale = start[k == 1], end[k == 1], 1.0 if _is_truth(values) else 0.3
             spans = np.column_stack([axis.x(start), axis.x(end) - axis.x(start)])
             if len(spans):
-                where = (y - _HALF, 2 * _HALF)
-                axes.broken_barh(spans.tolist(), where, color=colour, alpha=pale, linewidth=0)
-            if p is not None and not _is_truth(given):
+                place = (y - _HALF, 2 * _HALF)
+                axes.broken_barh(spans.tolist(), place, color=colour, alpha=pale, linewidth=0)
+            if p is not None and not _is_truth(values):
                 _area(axes, axis, t, p, y + _HALF, colour)
     axes.set_yticks(ticks, names)
     axes.set_ylim(ticks[-1] + 0.6, -0.6)
@@ -106,13 +106,13 @@ def _area(axes: Axes, axis: TimeAxis, t: Floats, p: Floats, base: float, colour:
     axes.plot(x[[0, -1]], [base, base], color="0.8", linewidth=0.6)
 
 
-def _is_truth(given: Any) -> bool:
-    return np.asarray(given).dtype.kind in "biu"
+def _is_truth(values: Any) -> bool:
+    return np.asarray(values).dtype.kind in "biu"
 
 
-def _column(given: Any, t: Floats, name: str, labels: int, i: int) -> Floats:
+def _column(values: Any, t: Floats, name: str, labels: int, i: int) -> Floats:
     """Return what a label has of (T, L), NaN where it is not known."""
-    a = np.asarray(given)
+    a = np.asarray(values)
     if a.shape != (len(t), labels):
         must = f"it must be ({len(t)}, {labels}), one row per time and one column per label"
         raise ArgumentError(name, a.shape, problem="has shape {}", must=must)
@@ -316,11 +316,11 @@ def timeline(
         axes = _axes(ax, _lanes_height(rows, classes))
         _draw_lanes(axes, axis, t, rows, classes)
         return _finish(axes, axis, t, [], [], ax is None)
-    for name, given in rows.items():
-        if isinstance(given, Events):
-            bars[name] = event_bars(t, given, classes)
+    for name, drawn in rows.items():
+        if isinstance(drawn, Events):
+            bars[name] = event_bars(t, drawn, classes)
             continue
-        a = np.asarray(given)
+        a = np.asarray(drawn)
         _, k = _stream(time, a.argmax(axis=1) if a.ndim == 2 else a, name)
         if k.max() >= len(classes):
             raise ValueError(f"{name} has class {k.max()}, but classes has {len(classes)} names")
@@ -334,9 +334,9 @@ def timeline(
     axes.set_ylim(len(rows) - 0.5, -0.5)
     axes.tick_params(axis="y", length=0)
     axes.spines["left"].set_visible(False)
-    seen = [int(c) for c in np.unique(np.concatenate([k for *_, k in bars.values()])) if c >= 0]
-    names = [classes[c] for c in seen]
-    return _finish(axes, axis, t, [Patch(**band(c)) for c in seen], names, ax is None)
+    shown = [int(c) for c in np.unique(np.concatenate([k for *_, k in bars.values()])) if c >= 0]
+    names = [classes[c] for c in shown]
+    return _finish(axes, axis, t, [Patch(**band(c)) for c in shown], names, ax is None)
 
 
 def overview(
@@ -484,8 +484,8 @@ def operating_curve(curve: OperatingCurve) -> Figure:
     figure = Figure(figsize=(6.0, 4.0), dpi=200, layout="constrained")
     axes = figure.subplots()
     rates = [point.false_per_day for point in curve.points]
-    found = [100 * point.sensitivity for point in curve.points]
-    axes.plot(rates, found, "o-", color=COLOURS[0], markerfacecolor="white", label="rules")
+    sensitivities = [100 * point.sensitivity for point in curve.points]
+    axes.plot(rates, sensitivities, "o-", color=COLOURS[0], markerfacecolor="white", label="rules")
     for point, mark, label in ((curve.chosen, "o", "chosen"), (curve.left_out, "x", "left out")):
         if point is not None:
             at = point.false_per_day, 100 * point.sensitivity
@@ -511,7 +511,7 @@ def _overview_of_labels(
     figure = Figure(figsize=(9.0, _lanes_height(rows, rec.classes)), dpi=200, layout="constrained")
     axes = figure.subplots()
     _draw_lanes(axes, axis, t, rows, rec.classes)
-    _finish(axes, axis, t, [], [], own=False)
+    _finish(axes, axis, t, [], [], grows=False)
     if called.any():
         x = axis.x(t[called])
         axes.plot(x, np.full(x.size, -0.75), "kv", markersize=3.5, clip_on=False)
@@ -541,8 +541,8 @@ def _increasing_times(time: ArrayLike) -> Floats:
 def _stream(time: ArrayLike, labels: ArrayLike, name: str) -> tuple[Floats, Ints]:
     t, k = _increasing_times(time), np.asarray(labels)
     if k.shape != t.shape:
-        several = "; timeline draws several labels at once" if k.ndim == 2 else ""
-        raise ValueError(f"{name} has shape {k.shape}; it must be {t.shape} like time{several}")
+        hint = "; timeline draws several labels at once" if k.ndim == 2 else ""
+        raise ValueError(f"{name} has shape {k.shape}; it must be {t.shape} like time{hint}")
     return t, k.astype(np.intp)
 
 
@@ -575,7 +575,7 @@ def _finish(
     t: Floats,
     handles: Sequence[Any],
     names: Sequence[str],
-    own: bool,
+    grows: bool,
 ) -> Figure:
     """Label the time axis, put the legend above the data, remove the frame.
 
@@ -586,6 +586,6 @@ def _finish(
     axes.spines[["top", "right"]].set_visible(False)
     lines = legend_above(axes, handles, names) if handles else 1
     figure = _figure_of(axes)
-    if own:
+    if grows:
         figure.set_figheight(figure.get_figheight() + (lines - 1) * LEGEND_LINE)
     return figure

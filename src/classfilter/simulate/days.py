@@ -165,9 +165,9 @@ class Simulation:
                 time=self.time, source=source, probs=probs, classes=self.classes, label=self.truth
             )
         time, truth = np.repeat(self.time, 2), np.repeat(self.truth, 2)
-        both = np.stack([self.probs["weak"], self.probs["strong"]], axis=1)
+        predictions = np.stack([self.probs["weak"], self.probs["strong"]], axis=1)
         source = np.tile(["weak", "strong"], self.time.size)
-        probs = both.reshape(time.size, -1)
+        probs = predictions.reshape(time.size, -1)
         return rows(time=time, source=source, probs=probs, classes=self.classes, label=truth)
 
 
@@ -281,9 +281,9 @@ def simulate(
         spec = pick(name, argument)
         if not isinstance(spec, Classifier):
             spec = replace(base[name], accuracy=spec)
-        own = _ornstein_uhlenbeck(rng, T, K, phi)
+        alone = _ornstein_uhlenbeck(rng, T, K, phi)
         jitter = _within_limits(f"{name}: jitter", spec.jitter, 0, 1)
-        lasting = math.sqrt(share) * common + math.sqrt(1 - share) * own
+        lasting = math.sqrt(share) * common + math.sqrt(1 - share) * alone
         noise = math.sqrt(1 - jitter) * lasting
         noise += math.sqrt(jitter) * rng.standard_normal((T, K))
         probs[name] = _predictions(name, spec, truth, errors, noise, step)

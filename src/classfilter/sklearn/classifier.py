@@ -75,22 +75,12 @@ def rows_of(
         if times is None:  # the rows of each stream are one time unit apart
             parts = np.split(order, first[1:])
             time[order] = np.concatenate([np.arange(len(part)) for part in parts])
-        checked, one_hot = predictions(probs, heads)
+        outputs = predictions(probs, heads)
     except RowError as error:
         names = {"time": "times", "probs": "predict_proba of estimator"}
         raise error.replaced(argument=names.get(error.argument, error.argument)) from None
-    return Rows(
-        time=time,
-        stream=streams.codes,
-        streams=tuple(streams.categories),
-        source=np.zeros(n, np.intp),
-        sources=(SOURCE,),
-        probs=checked,
-        one_hot=one_hot,
-        heads=heads,
-        time_kind=kind,
-        sort=True,
-    )
+    source = Factorized(np.zeros(n, np.intp), [SOURCE])
+    return Rows.of(streams, source, outputs, time=time, heads=heads, time_kind=kind, sort=True)
 
 
 def _one_per_row(name: str, column: ArrayLike, n: int) -> Array:
@@ -108,14 +98,15 @@ def run_filter(chosen: Filter | Pipeline, rows: Rows, lag: int | None) -> Array:
     return pipe.run(rows) if lag == 0 else pipe.smooth(rows, lag=lag)
 
 
-def rule_of(given: Any, chosen: Filter | Pipeline, empty: Rows, lag: int | None) -> Rule | None:
+def rule_of(
+    rule: Rule | None, chosen: Filter | Pipeline, empty: Rows, lag: int | None
+) -> Rule | None:
     """Return the rule for events that is given, or that of the pipeline, if it fits the classes."""
-    rule: Rule | None = given
-    if given is None:
+    if rule is None:
         rule = Pipeline.of(chosen, smoothing=lag != 0).rule
-    elif not isinstance(given, RULES):
+    elif not isinstance(rule, RULES):
         problem = "it must be an EventRule or a ThresholdRule"
-        raise ArgumentError("event_rule", given, must=problem)
+        raise ArgumentError("event_rule", rule, must=problem)
     if rule is not None:
         rule.compiled(empty.heads, np.float64)  # names wrong classes
     return rule
@@ -143,9 +134,9 @@ def probabilities(model: Any, outputs: Any, heads: Heads, classes: Array) -> Flo
         probs[:, positions(np.asarray(model.classes_), classes)] = outputs
         return probs
     if isinstance(outputs, list):
-        known = [np.asarray(own) == 1 for own in model.classes_]
+        is_on = [np.asarray(classes_of_label) == 1 for classes_of_label in model.classes_]
         return np.stack(
-            [np.sum(p[:, on], axis=1) for p, on in zip(outputs, known, strict=True)], axis=1
+            [np.sum(p[:, on], axis=1) for p, on in zip(outputs, is_on, strict=True)], axis=1
         )
     scores = np.asarray(outputs, np.float64)
     if scores.ndim != 2 or scores.shape[1] != len(classes):
@@ -192,7 +183,7 @@ def out_of_fold(
 def _folds(cv: Any, y: Array, rows: Rows) -> Iterator[tuple[Ints, Ints]]:
     """Yield the rows to fit on and to predict, streams and times in order."""
     order, _, _ = rows.grouped()
-    several = len(rows.streams) > 1
+    is_grouped = len(rows.streams) > 1
     if isinstance(cv, Integral):
         if cv < 2:
             raise ValueError(f"cv is {cv}; it must be 2 or more folds, or a splitter")
@@ -202,11 +193,11 @@ def _folds(cv: Any, y: Array, rows: Rows) -> Iterator[tuple[Ints, Ints]]:
             return
         few = min(most, len(rows.streams))
         kinds = (GroupKFold, KFold) if y.ndim == 2 else (StratifiedGroupKFold, StratifiedKFold)
-        cv = kinds[0](few) if several else kinds[1](most)
+        cv = kinds[0](few) if is_grouped else kinds[1](most)
     with warnings.catch_warnings():
         # A class with fewer rows than folds is no harm here.
         warnings.filterwarnings("ignore", "The least populated class", UserWarning)
-        groups = rows.stream[order] if several else None
+        groups = rows.stream[order] if is_grouped else None
         splits = list(check_cv(cv, classifier=True).split(order, y[order], groups))
     for train, test in splits:
         yield order[train], order[test]
@@ -509,19 +500,21 @@ class FilteredClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
         """Return the parameters of the estimator's method."""
         if not get_config()["enable_metadata_routing"]:
             return params
-        own = {"groups": groups, "times": times}
-        wanted = get_routing_for_object(self.estimator).consumes(method, list(own))
-        params = params | {name: own[name] for name in wanted if own[name] is not None}
+        arguments = {"groups": groups, "times": times}
+        wanted = get_routing_for_object(self.estimator).consumes(method, list(arguments))
+        params = params | {name: arguments[name] for name in wanted if arguments[name] is not None}
         return process_routing(self, method, **params)["estimator"][method]
 
-    def _warn_without(self, **given: ArrayLike | None) -> None:
+    def _warn_without(self, **arguments: ArrayLike | None) -> None:
         """Warn if `fit` had groups or times, and a prediction has none."""
-        missing = [name for name, value in given.items() if value is None and self._needed[name]]
+        missing = [
+            name for name, value in arguments.items() if value is None and self._needed[name]
+        ]
         if missing:
-            what = {"groups": "all rows are taken as one stream", "times": "one unit apart"}
+            effects = {"groups": "all rows are taken as one stream", "times": "one unit apart"}
             warnings.warn(
                 f"fit had {' and '.join(missing)}, but this prediction has none: "
-                f"{', '.join(what[name] for name in missing)}. Give them here too; within "
+                f"{', '.join(effects[name] for name in missing)}. Give them here too; within "
                 "scikit-learn by metadata routing, set_score_request, and without scoring=, whose "
                 "scorers pass none to predict.",
                 stacklevel=4,

@@ -14,6 +14,7 @@ from ..inputs import (
     read_rows,
     read_times,
     result_columns,
+    warn_of,
 )
 from ..support.imports import import_optional
 from ..support.types import Array, Bools
@@ -62,7 +63,7 @@ def _look_at_times(rows: Rows, form: FrameFormat) -> None:
     finding = scale.finding()
     if finding is not None and finding.fix not in _WARNED:
         _WARNED.add(finding.fix)
-        scale.warn()
+        warn_of(finding)
 
 
 _WARNED: set[Advice] = set()

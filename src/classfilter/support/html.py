@@ -57,6 +57,6 @@ def class_counts(
     as_text: Callable[[float], str] = "{:.10g}".format,
 ) -> str:
     """Return how often each class occurs, in truth and as each source predicts it, as a table."""
-    rows = [[name, *(of[k] for _, of in counts)] for k, name in enumerate(classes)]
+    rows = [[name, *(by_class[k] for _, by_class in counts)] for k, name in enumerate(classes)]
     span = f", times {as_text(time.min())} to {as_text(time.max())}" if time.size else ""
     return block(f"{time.size} rows{span}", table(["class", *(name for name, _ in counts)], rows))

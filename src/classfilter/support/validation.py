@@ -40,19 +40,21 @@ def factorize(cells: Sequence[Any]) -> Factorized:
     return Factorized(codes, list(code))
 
 
-def class_names(classes: Classes, least: int = 2, what: str = "classes") -> tuple[Any, ...]:
+def class_names(classes: Classes, least: int = 2, argument: str = "classes") -> tuple[Any, ...]:
     """Return the classes as a tuple: the names, or 0 to K - 1 for a count."""
     if isinstance(classes, (str, bytes)):
-        raise TypeError(f"{what} is the text {classes!r}; give a list of names, or their number")
+        raise TypeError(
+            f"{argument} is the text {classes!r}; give a list of names, or their number"
+        )
     if isinstance(classes, np.ndarray):
         classes = classes.tolist()
     names = tuple(classes) if isinstance(classes, Iterable) else tuple(range(int(classes)))
     if len(names) < least:
         few = "two are" if least == 2 else "one is"
-        raise ValueError(f"{what} is {classes!r}; at least {few} needed")
+        raise ValueError(f"{argument} is {classes!r}; at least {few} needed")
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"{what} names {twice!r} more than once")
+        raise ValueError(f"{argument} names {twice!r} more than once")
     return names
 
 

@@ -95,21 +95,45 @@ def by_rows(rows: JoinedRows, target: Floats) -> Criterion:
     return Criterion(FUTURE, target, np.ones(len(target), bool), parts(rows), of_rows=True)
 
 
-def future_target(rows: JoinedRows, model: EstimatedModel) -> Floats:
-    """Return p(later predictions | class), (T, K), scaled: of the reference, where it is slow.
+def by_future(rows: JoinedRows, model: EstimatedModel, best_judges: bool) -> list[Criterion]:
+    """Return the criteria of several sources: the first is maximised, by all the guard decides.
 
-    Where all sources are equally fast, those of all from some steps later on.
+    The best source judges where it is slow and can; or else all from some steps later on, and all
+    others without it, since a filter may follow its errors.
     """
+    assert model.line is not None
+    if model.line.slow[0] and best_judges:
+        target = future_target(rows, model)
+        return [by_rows(rows, target), by_target(rows, target)]
+    target, others = target_of_all(rows, model), target_of_all(rows, model, without_best=True)
+    guards = [others] + [future_target(rows, model)] * bool(model.line.slow[0])
+    return [by_rows(rows, target), *(by_rows(rows, one) for one in guards), by_target(rows, target)]
+
+
+def future_target(rows: JoinedRows, model: EstimatedModel) -> Floats:
+    """Return p(later predictions of the reference | class), (T, K), scaled."""
     line, found = model.line, model.found
     assert line is not None
     assert found is not None
-    if line.slow[0]:
-        alone = passes(line, found.shares, found.transitions, of_best(rows, found))
-        return _scaled(alone.message, found.shares)
+    own = passes(line, found.shares, found.transitions, of_best(rows, found))
+    return _scaled(own.message, found.shares)
+
+
+def target_of_all(rows: JoinedRows, model: EstimatedModel, without_best: bool = False) -> Floats:
+    """Return p(predictions of all sources from some steps later on | class), (T, K), scaled."""
+    line, found = model.line, model.found
+    assert line is not None
+    assert found is not None
     T = len(rows.source)
     cell = rows.source * len(rows.classes) + rows.observed.argmax(axis=1)
-    said = label_likelihoods(found.confusion, found.shares, line.interval / line.interval.max())
-    message = found.message * said[cell]
+    weight = line.interval / line.interval.max()
+    if without_best:
+        weight[0] = 0.0
+    said = label_likelihoods(found.confusion, found.shares, weight)[cell]
+    message = found.message
+    if without_best:
+        message = passes(line, found.shares, found.transitions, said).message
+    message = message * said
     # The first row of the stream that is at least so many steps later.
     number = line.number + rows.stream * (int(line.number.max()) + STEPS_LATER + 1)
     later = np.searchsorted(number, number + STEPS_LATER)

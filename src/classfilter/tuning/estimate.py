@@ -136,12 +136,37 @@ def confusions(counts: Floats, shares: Floats, most: float = MAX_COUNT) -> tuple
 
 def beyond_chance(counts: Floats) -> float:
     """Return how often the two sides of a table of counts agree beyond chance, 0.05 to 0.98."""
-    total = counts.sum()
-    if not total > 0:
-        return LEAST
+    return float(np.clip(kappa(counts), LEAST, MOST))
+
+
+def agreements(rows: JoinedRows) -> Floats:
+    """Return how far sources agree beyond chance, (S, S): each with itself a row later, and others.
+
+    Each row is compared with the last one of the other source, and the other way round; the
+    larger agreement counts.
+    """
+    S, K = len(rows.sources), len(rows.classes)
+    said = rows.observed.argmax(axis=1)
+    own = [np.flatnonzero(rows.source == i) for i in range(S)]
+    out = np.zeros((S, S))
+    for i in range(S):
+        for j in range(S):
+            last = np.searchsorted(own[j], own[i]) - 1
+            paired = last >= 0
+            paired[paired] = rows.stream[own[j][last[paired]]] == rows.stream[own[i][paired]]
+            here, there = said[own[i][paired]], said[own[j][last[paired]]]
+            counts = np.bincount(here * K + there, minlength=K * K).reshape(K, K)
+            out[i, j] = kappa(counts)
+    return np.maximum(out, out.T)
+
+
+def kappa(counts: Floats | Ints) -> float:
+    """Return how often the two sides of a table of counts agree beyond chance; 0 where none is."""
+    total = float(counts.sum())
+    if not total:
+        return 0.0
     chance = float(counts.sum(axis=0) @ counts.sum(axis=1)) / total**2
-    same = float(np.trace(counts)) / total
-    return float(np.clip((same - chance) / max(1 - chance, 1e-9), LEAST, MOST))
+    return (float(np.trace(counts)) / total - chance) / max(1 - chance, 1e-9)
 
 
 def estimate(rows: JoinedRows, line: Timeline, reference: int | None = None) -> Estimate:

@@ -14,9 +14,18 @@ from ..filters import StickyFilter, exponential, generator
 from ..pipeline import Channel
 from ..support.arrays import median_step
 from ..support.types import Floats, Ints
-from .estimate import MAX_COUNT, Estimate, Timeline, beyond_chance, estimate, passes
+from .estimate import (
+    LEAST,
+    MAX_COUNT,
+    Estimate,
+    Timeline,
+    agreements,
+    beyond_chance,
+    estimate,
+    passes,
+)
 from .passes import LOW_FLOOR
-from .rows import JoinedRows
+from .rows import LABEL_RELIABILITY, JoinedRows
 
 PRIOR_POWER = 0.5
 """The filter divides predictions by the mean prediction to this power: the shares of the data that
@@ -34,6 +43,10 @@ predicts best the classes of the best source alone, so that errors do not confir
 mean prediction by the next one of the best source, where calls are rarer than changes."""
 REGRESSION_ROUNDS = 40
 LABELS_WAY = "labels"
+TIED_WAY = "tied"
+"""A channel of one number, how often the source is right, for what must not lose much."""
+USUALLY_RIGHT = 0.3
+"""How far sources are taken to be right beyond chance, at least on average, in such channels."""
 
 
 class Transitions(NamedTuple):
@@ -167,9 +180,10 @@ def model_of(
     transitions = Transitions(exponential(rates * part), part * line.tau)
     prior = tempered(mean_shares(rows.observed[rows.of_reference]), power)
     alone = by_best(rows, line, found)
-    channel = {}
+    channel, right = {}, right_by_others(agreements(rows))
     for i, name in enumerate(rows.sources):
         own = np.flatnonzero(rows.source == i)
+        channel[name, TIED_WAY] = Channel(right[i] * np.eye(K) + (1 - right[i]) / K, prior)
         if name in rows.label_sources:
             channel[name, LABELS_WAY] = of_labels(found.confusion[i], found.shares, prior)
             continue
@@ -184,6 +198,19 @@ def model_of(
             by_calls = shrunken_means(rows.observed[calls], rows.observed[last])
             channel[name, "later"] = Channel(by_calls, prior)
     return EstimatedModel(shares, prior, transitions, channel, line, found)
+
+
+def right_by_others(agreement: Floats) -> Floats:
+    """Return how far each source is right beyond chance, by how far others agree with it.
+
+    Of sources whose errors are independent, two agree as far as one is right times the other.
+    """
+    S = len(agreement)
+    others = np.maximum(agreement * (1 - np.eye(S)), 0.0)
+    scale = (others.sum() * (S - 1) / S) ** 0.5
+    right = np.maximum(others.sum(axis=1) / max(scale, LEAST), LEAST)
+    right *= max(1.0, USUALLY_RIGHT / float(right.mean()))
+    return np.asarray(np.minimum(right, LABEL_RELIABILITY))
 
 
 def of_labels(confusion: Floats, shares: Floats, prior: Floats) -> Channel:

@@ -10,10 +10,11 @@ from typing import Any, NamedTuple
 from ..errors import ArgumentError
 from ..inputs import duration
 from ..support.types import is_number
-from .candidates import RULES, Candidate, Runner, rule
+from .candidates import RULES, WINDOW, Candidate, Runner, rule
 from .criterion import LABELS
 from .effect import Effect
-from .model import LABELS_WAY, MIN_AGREEMENT, WAYS, agreement
+from .estimate import agreements
+from .model import LABELS_WAY, MIN_AGREEMENT, TIED_WAY, WAYS, agreement
 from .objective import CAUTION, SCREEN_ROWS, Objective
 
 WEIGHTS = (0.0, 0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.7, 1.0)
@@ -32,6 +33,8 @@ score that is ahead of that of the safe rule by more than its standard error. In
 streams of GeoLife and LTAFDB that pass, probabilities and labels, the filter is 2.7 points ahead of
 the rule in the mean, and 2.9 behind in the worst; in 51 that do not, it is 14 behind in the
 worst."""
+NEARER = 1 / 4
+"""The half-life of what smooths beside the rule Hold, as a share of the time between two calls."""
 CHANCE = 4.0
 """Of one source: successive predictions that agree by fewer standard errors judge nothing."""
 FIT_BEHIND = 0.02
@@ -79,8 +82,11 @@ class Found(NamedTuple):
     why_safe: str = ""
 
 
-def search_several(objective: Objective, kind: str, channel: bool | None) -> Found:
-    """Search where several sources are joined; the safe rule where the data are too few."""
+def search_several(objective: Objective, kind: str, channel: bool | None, doubt: str = "") -> Found:
+    """Search where several sources are joined; the safe rule where the data are too few.
+
+    Equally fast sources that are in `doubt` have a vote.
+    """
     rows = objective.runner.rows
     rules = {name.capitalize(): rule(name, rows.sources, rows.step) for name in RULES}
     by_class = Objective(objective.runner, objective.criteria[-1:])
@@ -89,7 +95,9 @@ def search_several(objective: Objective, kind: str, channel: bool | None) -> Fou
     if kind != "dirichlet":
         some = objective.sample(SCREEN_ROWS)
         sticky = chosen = max(sticky_candidates(objective.runner, channel), key=some.mean)
-        why = why_unsafe(objective, sticky) if kind == "auto" else ""
+        why = (why_nothing_tells(objective.runner, doubt) or why_unsafe(objective, sticky)) * (
+            kind == "auto"
+        )
         if why:
             chosen = rules[safe_rule(objective.runner)]
             sticky = safe_smoother(objective.runner)
@@ -111,12 +119,28 @@ def safe_rule(runner: Runner) -> str:
 
 
 def safe_smoother(runner: Runner) -> Candidate:
-    """Return what smooths beside the safe rule: it remembers about one call of the best source."""
+    """Return what smooths beside the safe rule: it remembers less than a call of the best source.
+
+    So between two calls, the nearer one counts; of equal sources, all count as often as they are
+    right.
+    """
     rows, line = runner.rows, runner.model.line
     assert line is not None
-    slow = line.slow[0]
-    beta = tuple((name, float(name == rows.reference or not slow)) for name in rows.sources)
-    return Candidate("stay", beta, float(line.interval[0]) * line.tau)
+    step = float(line.interval[0]) * line.tau
+    if line.slow[0]:
+        alone = tuple((name, float(name == rows.reference)) for name in rows.sources)
+        return Candidate("stay", alone, step * NEARER)
+    beta = tuple((name, 1.0) for name in rows.sources)
+    tied = tuple((name, TIED_WAY) for name in rows.sources)
+    return Candidate("stay", beta, step * max(1.0, WINDOW / len(beta)), tied)
+
+
+def why_nothing_tells(runner: Runner, doubt: str) -> str:
+    """Say why no fit can be trusted: of equally fast sources, a `doubt`; nothing where one can."""
+    assert runner.model.line is not None
+    if agreements(runner.rows).max() < MIN_AGREEMENT:
+        return "predictions agree hardly more than by chance, from row to row and among sources"
+    return "" if runner.model.line.slow[0] else doubt
 
 
 def why_unsafe(objective: Objective, sticky: Candidate) -> str:
@@ -231,7 +255,7 @@ def search_one(objective: Objective, kind: str) -> Found:
     why = ""
     by_chance = min(MIN_AGREEMENT, CHANCE / math.sqrt(len(rows.first)))
     judged = objective.criteria[0].name == LABELS
-    if len(rows.sources) == 1 and not judged and agreement(rows) < by_chance:
+    if not judged and agreement(rows) < by_chance:
         chosen = raw
         why = (
             f"successive predictions of {rows.reference!r} agree hardly more than by chance; "
@@ -249,8 +273,6 @@ def best_fit(objective: Objective, chosen: Candidate) -> Candidate | None:
     what it says at half the weight, or much better to another filter.
     """
     rows = objective.runner.rows
-    if objective.runner.model.line is None:
-        return None
     (name,) = rows.sources
 
     def fit(way: str, weight: float = 1.0) -> Candidate:

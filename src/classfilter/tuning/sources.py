@@ -9,7 +9,7 @@ import numpy as np
 
 from ..inputs import Rows
 from ..support.types import Floats, Ints
-from .estimate import Timeline, estimate
+from .estimate import Timeline, agreements, estimate
 from .model import MIN_AGREEMENT, EstimatedModel
 from .rows import JoinedRows, concatenate
 
@@ -18,6 +18,13 @@ JUDGED_ROWS = 40
 STUCK_ON = 0.5
 """A source that only ever says one class is stuck if the others say it in less than this share."""
 NEAR_CHANCE = 0.1
+SURE = 3.0
+"""Standard errors of an agreement, below which it may be chance."""
+CONTRADICT = 0.2
+"""Two sources contradict each other if they agree less than this share of what each does with
+itself a row later."""
+IN_COMMON = 0.4
+"""Or if the classes that they say have less than this in common."""
 COPIES = 0.995
 """Two sources that say the same at this share of their common times are one."""
 
@@ -112,42 +119,72 @@ def _alike(rows: JoinedRows, line: Timeline, said: Ints) -> tuple[Floats, Ints]:
     return best, twin
 
 
-def stuck_sources(recordings: Sequence[Rows]) -> dict[str, str]:
-    """Return the sources that only ever say one class, though others mostly do not; and the class.
+def useless_sources(recordings: Sequence[Rows], equal: bool) -> dict[str, str]:
+    """Return the sources that tell nothing, and why: stuck on a class, or as good as shuffled.
 
-    Others count where their successive predictions agree beyond chance: then a class lasts in them.
+    A source is stuck if it only ever says one class, though others, whose classes last, mostly do
+    not. Of equally fast ones, one is as good as shuffled if neither its own successive predictions
+    nor those of others agree with it beyond chance, though classes last in others.
     """
-    names = list(dict.fromkeys(n for rec in recordings for n in rec.sources))
-    said = {
-        name: [rec.probs[rec.observed(name)].argmax(axis=1) for rec in recordings] for name in names
-    }
-    counts = {name: np.bincount(np.concatenate(one), minlength=2) for name, one in said.items()}
-    constant = {
-        name: int(count.argmax())
-        for name, count in counts.items()
-        if count.sum() >= JUDGED_ROWS and count.max() == count.sum()
-    }
-    lasting = [n for n in names if n not in constant and _lasts(said[n]) >= MIN_AGREEMENT]
-    return {
-        name: recordings[0].classes[k]
-        for name, k in constant.items()
-        if any(_share_of(counts[other], k) < STUCK_ON for other in lasting)
-    }
+    rows = concatenate(recordings, "")
+    said = rows.observed.argmax(axis=1)
+    counts = np.array(
+        [
+            np.bincount(said[rows.source == i], minlength=len(rows.classes))
+            for i in range(len(rows.sources))
+        ]
+    )
+    total = counts.sum(axis=1)
+    agreed = agreements(rows)
+    constant = (total >= JUDGED_ROWS) & (counts.max(axis=1) == total)
+    least = np.minimum(MIN_AGREEMENT, SURE / total**0.5)
+    lasting = ~constant & (np.diag(agreed) >= least)
+    found = {}
+    for i, name in enumerate(rows.sources):
+        k = int(counts[i].argmax())
+        if constant[i] and any(counts[j, k] < STUCK_ON * total[j] for j in np.flatnonzero(lasting)):
+            found[name] = (
+                f"says {rows.classes[k]!r} in every row, while others mostly do not: it seems stuck"
+            )
+        enough = total[i] >= (SURE / NEAR_CHANCE) ** 2 and not constant[i] and lasting.any()
+        if equal and enough and agreed[i].max() < SURE / total[i] ** 0.5:
+            found[name] = (
+                "agrees hardly more than by chance with itself from row to row and with all other "
+                "sources: its rows may be shuffled"
+            )
+    return found
 
 
-def _share_of(counts: Ints, k: int) -> float:
-    return float(counts[k] / counts.sum()) if k < len(counts) else 0.0
+class Contradiction(NamedTuple):
+    """Two sources that contradict each other, in words, and whether that leaves the best alone."""
+
+    text: str
+    best_alone: bool
 
 
-def _lasts(streams: Sequence[Ints]) -> float:
-    """Return how often successive classes agree beyond chance."""
-    everything = np.concatenate(streams)
-    pairs = [(one[:-1] == one[1:]) for one in streams]
-    same = np.concatenate(pairs)
-    if not same.size:
-        return 0.0
-    chance = float(((np.bincount(everything) / everything.size) ** 2).sum())
-    return 0.0 if chance == 1 else (float(same.mean()) - chance) / (1 - chance)
+def contradiction(rows: JoinedRows) -> Contradiction | None:
+    """Return two sources that contradict each other; None where all get on.
+
+    Classes last in both, but they agree far less than sources whose errors are independent; or they
+    hardly have a class in common. The best is alone if no more sources get on with it than
+    contradict it.
+    """
+    agreed, S, K = agreements(rows), len(rows.sources), len(rows.classes)
+    own, cell = np.diag(agreed), rows.source * K + rows.observed.argmax(axis=1)
+    share = np.bincount(cell, minlength=S * K).reshape(S, K) + 1.0
+    share /= share.sum(axis=1, keepdims=True)
+    common = np.minimum(share[:, None], share).sum(axis=2)
+    last = np.minimum(own[:, None], own) >= MIN_AGREEMENT
+    against = last & (agreed < CONTRADICT * np.sqrt(np.maximum(np.outer(own, own), 0.0)))
+    against |= common < IN_COMMON
+    if not against.any():
+        return None
+    i, j = (int(one) for one in np.argwhere(against)[0])
+    text = (
+        f"sources {rows.sources[i]!r} and {rows.sources[j]!r} contradict each other: they agree "
+        "hardly more than by chance. The errors of one last, or its classes are in another order"
+    )
+    return Contradiction(text, bool(2 * against[0].sum() >= (last[0] | against[0])[1:].sum()))
 
 
 def most_accurate(recordings: Sequence[Rows]) -> str:

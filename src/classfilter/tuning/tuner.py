@@ -26,7 +26,7 @@ from ..pipeline import Channel, Pipeline
 from ..policy import Policy
 from ..support.types import Duration
 from .candidates import Candidate, Runner, rule
-from .criterion import by_labels, by_rows, by_target, future_target, later_target
+from .criterion import by_future, by_labels, by_target, later_target
 from .effect import Effect, Effects, require_seconds
 from .event_duration import EventDurations
 from .event_rule import with_event_rule
@@ -42,14 +42,27 @@ from .folds import (
 )
 from .label_tuning import LabelTuning
 from .memory import estimate_memory
-from .model import MIN_AGREEMENT, EstimatedModel, agreement, estimate_model, mean_shares, tempered
+from .model import (
+    MIN_AGREEMENT,
+    PRIOR_POWER,
+    EstimatedModel,
+    agreement,
+    estimate_model,
+    mean_shares,
+)
 from .objective import Objective, Progress
 from .operating import limits_of, with_operating_point
 from .passes import Passes
 from .record import TuningRecord, noted, record_of
 from .rows import LABEL_RELIABILITY, JoinedRows, concatenate
-from .search import Found, Limits, search_one, search_several, within
-from .sources import facts_of_sources, most_accurate, stuck_sources, warning_of_contradiction
+from .search import NEARER, Found, Limits, search_one, search_several, within
+from .sources import (
+    contradiction,
+    facts_of_sources,
+    most_accurate,
+    useless_sources,
+    warning_of_contradiction,
+)
 from .streams_needed import Rival
 from .temperature import with_temperatures
 from .thinning import steps_between_calls, thin
@@ -113,7 +126,8 @@ def untuned(
     alone = tuple((name, float(name == reference)) for name in sources)
     memory = step / 30
     if len(sources) > 1:
-        memory = step_of([rec.take(rec.of_source(reference)) for rec in called])
+        calls = [rec.take(rec.of_source(reference)) for rec in called]
+        memory = max(step, NEARER * step_of(calls))
     classes = recordings[0].classes
     smoother = tuned_as(model, classes, Candidate("stay", alone, memory), reference, "nothing")
     return tuned_as(model, classes, held, reference, "nothing", smoother=smoother, text=why)
@@ -122,7 +136,7 @@ def untuned(
 Kind = Literal["auto", "dirichlet", "sticky"]
 KINDS = ("auto", "sticky", "dirichlet")
 ONE_SOURCE_POWER = 0.25
-"""The prior of the sticky filter is the shares to this power, where all sources count as one."""
+"""The prior of the sticky filter is the mean prediction to this power, where there is one source."""
 EXPECTED = {"auto": 80, "sticky": 40, "dirichlet": 40}
 """About how many candidates are tried."""
 
@@ -215,8 +229,9 @@ def tune(
         raise ValueError(f"filter is {filter!r}; it must be one of {', '.join(KINDS)}")
     limits = Limits.of(max_switches_per_hour, max_delay)
     point = limits_of(max_false_events_per_day, detect_within, labels)
-    several, stuck = _without_stuck(several)
-    if reference in stuck:
+    everything = several
+    several, useless = _without_useless(several)
+    if reference in useless:
         reference = None
     named = reference is not None or not _equal_sources(several)
     best = find_reference(several, reference) if named else most_accurate(several)
@@ -237,6 +252,8 @@ def tune(
     rate = steps_between_calls(every, budget, policy, step_of(several))
     if not named and rate is None:
         rate = 1  # no source is called instead of another
+    if useless:  # their rows are steps, too
+        several, rate = _without(thin(everything, best, rate).recordings, useless), 1
     how = rate, channel, labels, max_switches_per_hour, max_delay
     if not several[0].heads.is_exclusive:
 
@@ -246,14 +263,14 @@ def tune(
         by_label = LabelTuning(several, best, tune_lanes, every=rate, labels=labels)
         result = by_label.result(limits.changes, progress)
     else:
-        result = _tune_classes(several, filter, best, *how, progress)
+        result = _tune_classes(several, filter, best, *how, progress, reference is not None)
         if filter != "dirichlet":
             _warn_of_lost_classes(record_of(result).effect)
     recordings = thin(several, best, rate).recordings
     result = with_event_rule(result, recordings, durations, labels)
     if point is not None:
         result = with_operating_point(result, recordings, *point)
-    return _without_weight(result, stuck) if stuck else result
+    return _without_weight(result, useless) if useless else result
 
 
 def _warn_of_lost_classes(effect: Effect | None) -> None:
@@ -268,21 +285,28 @@ def _warn_of_lost_classes(effect: Effect | None) -> None:
         )
 
 
-def _without_stuck(several: list[Rows]) -> tuple[list[Rows], list[str]]:
-    """Return rows without the sources that are stuck on a class, which are warned of."""
-    if not several or not several[0].heads.is_exclusive:
+def _without_useless(several: list[Rows]) -> tuple[list[Rows], list[str]]:
+    """Return rows without the sources that tell nothing, which are warned of."""
+    names = dict.fromkeys(name for rec in several for name in rec.sources)
+    observed = [rec for rec in several if rec.observed().any()]
+    if len(names) < 2 or not observed or not several[0].heads.is_exclusive:
         return several, []
-    stuck = stuck_sources(several)
-    for source, name in stuck.items():
+    useless = useless_sources(observed, _equal_sources(several))
+    for source, why in useless.items():
         warnings.warn(
-            f"source {source!r} says {name!r} in every row, while others mostly do not: it seems "
-            "stuck, so that it is not trusted and gets no weight. Check it, or leave its rows out.",
+            f"source {source!r} {why}, so that it is not trusted and gets no weight. Check it, or "
+            "leave its rows out.",
             stacklevel=4,
         )
-    if not stuck:
-        return several, []
-    kept = [rec.take(~np.isin(rec.source_names, list(stuck))) for rec in several]
-    return [rec for rec in kept if len(rec)], list(stuck)
+    return _without(several, list(useless)), list(useless)
+
+
+def _without(several: list[Rows], sources: list[str]) -> list[Rows]:
+    """Return rows of other sources, of the streams that have any."""
+    if not sources:
+        return several
+    kept = [rec.take(~np.isin(rec.source_names, sources)) for rec in several]
+    return [rec for rec in kept if len(rec)]
 
 
 def _without_weight(pipe: Pipeline, sources: Sequence[str]) -> Pipeline:
@@ -312,23 +336,35 @@ def _tune_classes(
     max_switches_per_hour: float | None,
     max_delay: float | str | timedelta | None,
     progress: Progress | None = None,
+    trusted: bool = False,
 ) -> Pipeline:
-    """Return the pipeline of classes that exclude each other, without a rule for events."""
+    """Return the pipeline of classes that exclude each other, without a rule for events.
+
+    The best source is `trusted` if it was named.
+    """
     limits = Limits.of(max_switches_per_hour, max_delay)
     prepared = prepare(several, best, every=rate, labels=labels)
     if prepared is None:
         return untuned(several, best, rate, bool(limits))
     if prepared.several:
-        against = warning_of_contradiction(prepared.rows, prepared.objective.runner.model)
-        if against:
-            warnings.warn(against, stacklevel=4)
-    if not prepared.several and len(prepared.rows.sources) > 1:
+        of_reference = warning_of_contradiction(prepared.rows, prepared.objective.runner.model)
+        if of_reference:
+            warnings.warn(of_reference, stacklevel=4)
+    if prepared.several and prepared.assumptions.agreement < MIN_AGREEMENT:
         warnings.warn(
             f"successive predictions of {best!r} agree hardly more than by chance: the class "
-            "changes between them, and they cannot judge. All sources count as one. Record with "
-            f"more predictions of {best!r}.",
+            "changes between them, or they are wrong, and they cannot judge. Later predictions of "
+            f"all sources judge instead. Record with more predictions of {best!r}, or check it.",
             stacklevel=4,
         )
+    doubt = ""
+    if prepared.several and not labels and not trusted:
+        against = contradiction(prepared.rows)
+        if against:
+            warnings.warn(
+                f"{against.text}. Check both, or name the right one as reference.", stacklevel=4
+            )
+            doubt = against.text if against.best_alone else ""
     correlation = prepared.assumptions.error_correlation
     if prepared.several and not labels and correlation >= HIGH_CORRELATION:
         warnings.warn(
@@ -337,7 +373,7 @@ def _tune_classes(
             "few labelled streams, with compare.",
             stacklevel=4,
         )
-    found = _search(prepared, filter, channel, progress)
+    found = _search(prepared, filter, channel, progress, doubt)
     if found.why_safe and not prepared.several:
         warnings.warn(found.why_safe + ". They are left as they are.", stacklevel=4)
     model = prepared.objective.runner.model
@@ -414,24 +450,16 @@ def prepare(
             "smaller unit, such as seconds"
         )
     passes, agreed = Passes(rows), agreement(rows)
-    several = len(rows.sources) > 1 and agreed >= MIN_AGREEMENT
-    # Where the reference cannot judge, the rows of all sources do.
-    counted = rows.of_reference if several or len(rows.sources) == 1 else rows.source >= 0
-    if counted.sum() < min_predictions or rows.of_reference.sum() < 2:
+    several = len(rows.sources) > 1
+    if rows.of_reference.sum() < max(min_predictions, 2):
         return None
-    shares = mean_shares(rows.probs)
-    if several:
-        model = estimate_model(rows)
-    elif len(rows.sources) == 1:
-        model = estimate_model(rows, power=ONE_SOURCE_POWER)
-    else:
-        model = EstimatedModel(shares, tempered(shares, ONE_SOURCE_POWER), None, {})
+    model = estimate_model(rows, power=PRIOR_POWER if several else ONE_SOURCE_POWER)
     if labels:
         criteria = [by_labels(rows)]
     elif several:
-        target = future_target(rows, model)
-        criteria = [by_rows(rows, target), by_target(rows, target)]
+        criteria = by_future(rows, model, agreed >= MIN_AGREEMENT)
     else:
+        shares = mean_shares(rows.probs)
         memory = estimate_memory(rows, shares)
         criteria = [by_target(rows, *later_target(rows, passes, shares, memory))]
         if not criteria[0].judged.any():
@@ -449,7 +477,11 @@ def choose(prepared: Prepared, kind: Kind, channel: bool | None = None) -> Pipel
 
 
 def _search(
-    prepared: Prepared, kind: Kind, channel: bool | None, progress: Progress | None = None
+    prepared: Prepared,
+    kind: Kind,
+    channel: bool | None,
+    progress: Progress | None = None,
+    doubt: str = "",
 ) -> Found:
     objective, done = prepared.objective, 0
 
@@ -460,7 +492,7 @@ def _search(
             progress(done / max(EXPECTED[kind], done + 1))
 
     objective.on_new = report
-    found = search_several(objective, kind, channel) if prepared.several else None
+    found = search_several(objective, kind, channel, doubt) if prepared.several else None
     return found or search_one(objective, kind)
 
 
