@@ -136,7 +136,10 @@ def untuned(
 Kind = Literal["auto", "dirichlet", "sticky"]
 KINDS = ("auto", "sticky", "dirichlet")
 ONE_SOURCE_POWER = 0.25
-"""The prior of the sticky filter is the mean prediction to this power, where there is one source."""
+"""The prior of the sticky filter is the mean prediction to this power, of one source."""
+MOSTLY = 0.75
+"""A class that loses more of its predicted rows, in runs, is warned of; with a limit, that is told
+in the table only."""
 EXPECTED = {"auto": 80, "sticky": 40, "dirichlet": 40}
 """About how many candidates are tried."""
 
@@ -264,7 +267,7 @@ def tune(
         result = by_label.result(limits.changes, progress)
     else:
         result = _tune_classes(several, filter, best, *how, progress, reference is not None)
-        if filter != "dirichlet":
+        if filter != "dirichlet" and not limits:
             _warn_of_lost_classes(record_of(result).effect)
     recordings = thin(several, best, rate).recordings
     result = with_event_rule(result, recordings, durations, labels)
@@ -275,7 +278,8 @@ def tune(
 
 def _warn_of_lost_classes(effect: Effect | None) -> None:
     """Warn of classes that are predicted in runs and that the filter mostly overrules."""
-    lost = [one for one in effect.lost if one.in_runs] if effect is not None else []
+    mostly = [one for one in effect.lost if one.gone > MOSTLY * one.predicted] if effect else []
+    lost = [one for one in mostly if one.in_runs]
     if lost:
         warnings.warn(
             f"{'; '.join(map(str, lost))}, though they come in runs, which errors seldom do. If "
