@@ -14,7 +14,7 @@ import pytest
 
 from classfilter import Channel, DirichletFilter, Pipeline
 from classfilter.engine import store
-from classfilter.live import serve, streams
+from classfilter.live import description, serve, streams
 from ndjson_lines import (
     VALID,
     as_line,
@@ -194,6 +194,21 @@ def test_one_process_at_a_time(tmp_path: Path, link: bool) -> None:
 def test_nothing_is_left_where_there_is_nothing_to_save(tmp_path: Path) -> None:
     serve_here([b"no JSON\n"], state=tmp_path / "state", errors=io.StringIO())
     assert list(tmp_path.iterdir()) == []
+
+
+def test_names_that_are_no_text_stay_apart(tmp_path: Path) -> None:
+    """Halves of characters; a terminal would show both as one."""
+    state = tmp_path / "state"
+    names = ["\ud800", "\ud801", "?"]
+    serve_here([as_line(VALID | {"stream": name}) for name in names], state=state)
+    serve_here(
+        [as_line(VALID | {"stream": name, "time": 7.0}) for name in names[1:]],
+        state=state,
+        errors=io.StringIO(),
+    )
+    times = {line.split("\t")[0].strip(): line for line in description(state).splitlines()[3:]}
+    assert [line.split("\t")[1] for line in times.values()] == ["0.0", "7.0", "7.0"]
+    assert list(times) == ["\\ud800", "\\ud801", "?"]
 
 
 def test_lines_are_counted_whatever_they_are(tmp_path: Path) -> None:
