@@ -49,6 +49,8 @@ def summarise(pipe: Pipeline, record: Any, name: str | None = None) -> str:
         rows.append(("Reference", f"{record.reference}, at one step in {every}"))
     if effect is not None and effect.time:
         rows.append(("Switches", _switches(effect)))
+    if effect is not None and effect.lost:
+        rows.append(("Lost", "; ".join(map(str, effect.lost))))
     if events is not None:
         rows += _events(events)
     if effect is not None:
