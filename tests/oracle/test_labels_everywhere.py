@@ -17,6 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import classfilter as cf
+from classfilter.inputs import TableFormat
 from classfilter.live import serve
 from entry_points import Scripted
 
@@ -195,8 +196,8 @@ def lines(*, state: bool) -> Entry:
                 source.write("".join(json.dumps(row) + "\n" for row in part).encode())
                 source.seek(0)
                 serve(
-                    lambda _: pipe, source=source.fileno(), sink=sink.fileno(), errors=messages,
-                    scores="independent", every=1000.0,
+                    lambda _: pipe, TableFormat.of(None, scores="independent"),
+                    source=source.fileno(), sink=sink.fileno(), errors=messages, every=1000.0,
                     state=folder / "state" if state else None,
                 )  # fmt: skip
                 sink.seek(0)
