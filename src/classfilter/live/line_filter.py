@@ -208,7 +208,8 @@ class LineFilter:
         self.streams = streams
 
     def _result_keys(self, columns: tuple[str, ...]) -> list[str]:
-        return [*(f"f_{name}" for name in columns), *self._form.heads.decisions]
+        heads = self._form.heads
+        return [*(f"f_{name}" for name in columns), *heads.results[len(heads.shown) :]]
 
     def _decided(self, estimate: list[float]) -> str:
         """Return the class of each head, and the labels that are on, as keys and values."""
