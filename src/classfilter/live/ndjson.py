@@ -198,6 +198,7 @@ def serve(
                 )
             event_file = EventFile(events)
             stack.callback(event_file.close)
+            stack.callback(live.close)  # before that: its thread brings the events to the disk
         print_event = out.write if event_file is None else event_file.write
 
         def print_events() -> None:
