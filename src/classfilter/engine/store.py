@@ -39,7 +39,7 @@ SPARSE = 4
 """A file whose rows have numbers beyond so many times their count is numbered anew."""
 WAIT = 1.0
 """Seconds for another process to end what it has begun; one that keeps the file keeps it longer."""
-REMEDY = "move the file away to start from the beginning"
+REMEDY = "move the file away to start over"
 CONTENT = {
     "tracker": "saved tracker",
     "bank": "saved bank",
@@ -224,7 +224,9 @@ class StoreFile:
         [kind] = self._meta("kind")
         if kind != self.kind:
             what = CONTENT[self.kind]
-            raise ValueError(f"{self.path} is no {what}, but the file of a {kind}; {self._remedy}")
+            raise ValueError(
+                f"{self.path} is not a {what}, but the file of a {kind}; {self._remedy}"
+            )
         return False
 
     def _meta(self, *names: str) -> list[Any]:
@@ -233,7 +235,9 @@ class StoreFile:
             return [json.loads(values[name]) for name in names]
 
     def _foreign(self) -> ValueError:
-        return ValueError(f"{self.path} is damaged, or no {CONTENT[self.kind]}; {self._remedy}")
+        return ValueError(
+            f"{self.path} is damaged, or is not a {CONTENT[self.kind]}; {self._remedy}"
+        )
 
     def _damage(self, what: object) -> ValueError:
         text = " ".join(str(what).split())

@@ -28,8 +28,9 @@ def likelihoods(s: Array, beta: Array, floor: Any, prior: Floats) -> Floats:
     It is in double precision, also of rows in single precision. Of a missing row, it is 1 where its
     weight is 0.
     """
-    rows = np.asarray(s, np.float64)
-    power: Floats = np.power(np.fmax(rows, floor) / prior, beta[..., None])
+    rows = np.fmax(np.asarray(s, np.float64), floor) / prior
+    # An exponent for each number: one that NumPy repeats, it may raise to in another way.
+    power: Floats = np.power(rows, np.repeat(beta[..., None], rows.shape[-1], axis=-1))
     return power
 
 
