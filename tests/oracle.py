@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 
 import mpmath
 
-__all__ = ["Oracle", "gradient", "log_posterior", "mp", "posterior_mode"]
+__all__ = ["Oracle", "gradient", "mp", "posterior_mode"]
 
 mp = mpmath.mp.clone()
 mp.dps = 50
@@ -104,7 +104,7 @@ class Oracle:
 
 
 def posterior_mode(eta: Real, nu: Vector, s: Sequence[Real], beta: Real, guess: Vector) -> Vector:
-    """The maximum of `log_posterior`, from any positive guess.
+    """The maximum of the log posterior, from any positive guess.
 
     The gradient in log alpha vanishes to forty digits there, less those of sum alpha, and the next
     Newton step would change no alpha_i by more than 1e-25 of itself.
@@ -127,25 +127,10 @@ def posterior_mode(eta: Real, nu: Vector, s: Sequence[Real], beta: Real, guess: 
     raise ArithmeticError(f"not the mode: the gradient is {mp.nstr(residual)}")
 
 
-def log_posterior(
-    alpha: Vector, eta: Real, nu: Vector, s: Sequence[Real], beta: Real, gamma: Real = 1
-) -> Real:
-    """L(alpha), Eq. (8)."""
-
-    def log_normaliser(a: Vector) -> Real:
-        return mp.loggamma(mp.fsum(a)) - mp.fsum(map(mp.loggamma, a))
-
-    alpha, beta, gamma = [mp.mpf(a) for a in alpha], mp.mpf(beta), mp.mpf(gamma)
-    likelihood = log_normaliser([beta * a + (1 - beta) for a in alpha])
-    if beta:
-        likelihood += beta * mp.fdot(alpha, [mp.log(v) for v in s])
-    return likelihood + gamma * eta * log_normaliser(alpha) - gamma * mp.fdot(alpha, nu)
-
-
 def gradient(
     alpha: Vector, eta: Real, nu: Vector, s: Sequence[Real], beta: Real, gamma: Real = 1
 ) -> Vector:
-    """The gradient of `log_posterior`, Eq. (9)."""
+    """The gradient of the log posterior, Eq. (9)."""
     alpha, beta, gamma = [mp.mpf(a) for a in alpha], mp.mpf(beta), mp.mpf(gamma)
     psi, K, X = mp.digamma, len(alpha), mp.fsum(alpha)
     total, total_seen = psi(X), psi(K * (1 - beta) + beta * X)
