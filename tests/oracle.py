@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 
 import mpmath
 
-__all__ = ["Oracle", "gradient", "mp", "posterior_mode"]
+__all__ = ["Oracle", "expected_neg_log", "gradient", "mp", "posterior_mode"]
 
 mp = mpmath.mp.clone()
 mp.dps = 50
@@ -49,11 +49,11 @@ class Oracle:
         self.bound: Real = mp.inf
         if bounded and floor:
             smallest = self.floor / (mp.mpf("1.05") + (K - 1) * self.floor)
-            self.bound = max(-mp.log(smallest), *_expected_neg_log(self.prior))
+            self.bound = max(-mp.log(smallest), *expected_neg_log(self.prior))
 
     @property
     def nu(self) -> Vector:
-        return [self.eta * min(e, self.bound) for e in _expected_neg_log(self.alpha)]
+        return [self.eta * min(e, self.bound) for e in expected_neg_log(self.alpha)]
 
     def probs(self, estimate: str = "mode") -> Vector:
         peak = [max(a - 1, mp.zero) for a in self.alpha]
@@ -75,11 +75,11 @@ class Oracle:
             if b and eta <= b * MIN_ETA:
                 self.alpha = [self.max_concentration * v for v in s]
             elif b or pull:  # otherwise the mode stays
-                m = self._bounded(_expected_neg_log(self.alpha))
+                m = self._bounded(expected_neg_log(self.alpha))
                 nu = [decay * self.eta * v for v in m]
                 if pull:
                     nu = [
-                        n + pull * m for n, m in zip(nu, _expected_neg_log(self.prior), strict=True)
+                        n + pull * m for n, m in zip(nu, expected_neg_log(self.prior), strict=True)
                     ]
                 self.alpha = posterior_mode(eta, nu, s, b, self.alpha)
         excess = mp.fsum(self.alpha) / self.max_concentration
@@ -142,7 +142,7 @@ def gradient(
     ]
 
 
-def _expected_neg_log(alpha: Vector) -> Vector:
+def expected_neg_log(alpha: Vector) -> Vector:
     """E[-log s | alpha] = psi(sum alpha) - psi(alpha_i)."""
     total = mp.digamma(mp.fsum(alpha))
     return [total - mp.digamma(a) for a in alpha]

@@ -18,22 +18,10 @@ from classfilter import _core
 from classfilter.inputs import predicted
 from classfilter.tuning import count_changes
 from conftest import rejected
+from example_tables import CLASSES, VALID, three
 from streams import Stream, options, streams
 
 NAN, INF = float("nan"), float("inf")
-CLASSES = ("walk", "sit", "sleep")
-VALID = [0.2, 0.3, 0.5]
-
-
-def three(**changed: Any) -> cf.Rows:
-    """Three valid rows, except for the changed arguments."""
-    valid: dict[str, Any] = {
-        "time": [0.0, 5.0, 5.0],
-        "source": ["weak", "strong", "weak"],
-        "probs": [VALID, [0.8, 0.1, 0.1], VALID],
-        "classes": CLASSES,
-    }
-    return cf.rows(**valid | changed)
 
 
 def test_columns() -> None:
