@@ -162,13 +162,10 @@ def stream(
     try:
         served = serve(
             make_pipe,
+            form,
             state=state,
             events=events,
             lag=lag,
-            classes=form.heads,
-            columns=form.columns,
-            scores=form.scores,
-            unit=form.unit,
             **options,
         )
     except ValueError as error:

@@ -75,10 +75,9 @@ def _duration_text(ctx: click.Context, param: click.Parameter, text: str | None)
 )
 @click.option("--labels", is_flag=True, help="Choose by the column label.")
 @click.option(
-    "--max-changes",
-    "max_switches_per_hour",
+    "--max-switches-per-hour",
     type=click.FloatRange(min=0),
-    help="A limit: at most this many changes of class an hour.",
+    help="A limit: at most this many switches from class to class.",
 )
 @click.option(
     "--max-delay",

@@ -63,8 +63,8 @@ def _order_error(time: float, before: float, row: int, kind: TimeKind) -> RowErr
     return RowError(
         "time",
         time,
-        problem=f"is {shown}, {'before' if back else 'too long after'} {other}, that of the row "
-        "before it",
+        problem=f"is {shown}, {'before' if back else 'too long after'} {other}, the time of the "
+        "row before it",
         fix=SORT if back else "leave the row out",
         row=row,
         hints=hints,
