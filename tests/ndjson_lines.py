@@ -81,7 +81,7 @@ def run(lines: bytes, state: str | None = None, **arguments: Any) -> tuple[list[
                 state=Path(state) if state else None,
                 every=1000.0,
                 events=Path(events) if events else None,
-                **arguments.get("more", {}),
+                **formed(**arguments.get("more", {})),
             )
             print(json.dumps(served), file=messages)
         except ValueError as error:

@@ -180,7 +180,8 @@ def test_timeline_draws_events_where_they_are() -> None:
 def test_classes_look_different() -> None:
     names = [f"c{c}" for c in range(128)]
     (axes,) = plot.timeline(np.arange(128.0), None, {"Mine": np.arange(128)}, names).axes
-    looks = [(tuple(group.get_facecolor()[0]), group.get_hatch()) for group in axes.collections]
+    groups: Any = axes.collections
+    looks = [(tuple(group.get_facecolor()[0]), group.get_hatch()) for group in groups]
     assert len(looks) == len(set(looks)) == 128
     assert len({hatch for _, hatch in looks[:16]}) == 16  # without colour
 
