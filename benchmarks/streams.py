@@ -25,16 +25,16 @@ from benchmarks.streams import resident
 state, limits = Path(sys.argv[1]), eval(sys.argv[2])
 source, sink = os.open(sys.argv[3], os.O_RDONLY), os.open(os.devnull, os.O_WRONLY)
 os.set_blocking(source, True)
-held, saves, save = [], [], LiveStreams.save
-def timed(streams):
+held, saves, save = [], [], LiveStreams.save_all
+def timed(streams, before):
     if streams.wait() is None:
         return
     held.append(resident())
     start = time.process_time()
-    save(streams)
+    save(streams, before)
     saves.append(time.process_time() - start)
     held.append(resident())
-LiveStreams.save = timed
+LiveStreams.save_all = timed
 before, start = resident(), time.process_time()
 make_pipe = lambda classes: Pipeline(DirichletFilter(classes))
 serve(make_pipe, source=source, sink=sink, state=state, every=1e9, **limits)

@@ -1,6 +1,7 @@
 """Where the entry points differ, and why; each difference as a change of the cases.
 
-docs/differences.md has the same table. Apart from these, all entry points agree to the bit.
+docs/differences.md has the same table, without the reasons. Apart from these, the results of all
+entry points are bit-identical.
 """
 
 from __future__ import annotations
@@ -114,98 +115,92 @@ def in_single_precision(case: Case) -> Case:
     return replace(case, filter="single")
 
 
-TABLES = "`filter_table`, `filter_file`"
 FRAME, QUERY = "`spark.filter_frame`", "`spark.filter_stream`"
 CALL = Difference(
     "`Tracker.update_many`",
-    "An invalid row refuses the whole call. Streams are dropped after all rows of the call.",
-    "All rows go to the core at once; a call that did half of its work could not be repeated.",
+    "An invalid row rejects the whole call. Streams are dropped after the call.",
+    "A call that did half of its work could not be repeated.",
     in_one_call,
 )
 WHOLE_TABLE = Difference(
-    TABLES,
-    "An invalid row refuses the whole table; the error names it. `cf.rows(df, sort=True)` takes "
-    "late rows.",
-    "The table is there as a whole: it can be corrected and filtered again.",
+    "tables, files",
+    "An invalid row rejects the whole table. `cf.rows(df, sort=True)` takes late rows.",
+    "You can correct a table and filter it again.",
 )
 NO_EXPIRY = Difference(
-    TABLES + ", " + FRAME,
-    "No stream expires, none is dropped, and no time is too far ahead.",
-    "A table has an end, and every row of it is to have a result.",
+    "tables, files, `spark.filter_frame`",
+    "No stream expires or is dropped, and no time is too far ahead.",
+    "Every row of a table gets a result.",
     without_limits("expire_after", "max_streams", "max_jump"),
 )
 FILLED = Difference(
-    TABLES + ", " + FRAME + ", " + QUERY,
-    'A source that is null is refused; without a column `source`, all rows are of "default".',
-    "A hole in a column is more likely a mistake than a name.",
+    "tables, files, Spark",
+    'A null source is rejected. Without a column `source`, it is "default".',
+    "A gap is more likely a mistake than a name.",
     filled_in,
 )
 TEXT = Difference(
     "`filter_file`, `classfilter stream`, Spark",
-    'The streams 1 and "1" are one.',
-    "Names in files, lines and columns are text, whatever they were before.",
+    'Streams 1 and "1" are the same.',
+    "Names in files are text.",
     text_names,
 )
 KEYS = Difference(
     "`classfilter stream`",
-    "A line without the key `stream` is of a stream without a name, one without `source` of "
-    '"default", and one with neither `p_<class>` nor `prediction` is refused. In a file, a row '
-    "that has no `stream` or `source` while others have is refused, and one without a prediction "
-    "is a missing one.",
-    "A line stands alone, and may be a message of another kind; a file has columns for all rows.",
+    "A line may lack `stream` and `source`, but not a prediction. A row of a file may "
+    "lack a prediction, but not a `stream` or `source` that other rows have.",
+    "A line stands alone; a file has columns.",
 )
 REPLAYED = Difference(
     "`classfilter stream --state`",
-    "After a restart, lines that the file has are skipped, and counted in a message, until the "
-    "first new line of their stream: those before its last time, and the same line at that time.",
-    "Lines may be replayed after a crash; `--line-number` tells replayed and late ones apart.",
+    "After a restart, lines that the state has are skipped and counted.",
+    "Lines are replayed after a crash; `--line-number` tells them from late ones.",
 )
 LINES_ARE_THE_CLOCK = Difference(
     "`classfilter stream`",
-    "There is no `expire(now)`: streams expire as lines come.",
-    "A program that only waits needs no memory back.",
+    "There is no `expire(now)`.",
+    "While it waits, it needs no memory back.",
     without(Expire),
 )
 DEFAULT_JUMP = Difference(
     "`classfilter stream`",
-    "`--max-jump` is 366 days unless another one is given; elsewhere there is none.",
-    "It reads clocks that nobody looked at, and one wrong time would make all later ones late.",
+    "`--max-jump` is 366 days by default; elsewhere there is no limit.",
+    "One wrong time would make all later ones late.",
     lambda case: replace(case, limits={"max_jump": 366 * DAY, **case.limits}),
 )
 LISTS = Difference(
     "`classfilter stream`",
-    "Of several labels at once, those that are on are a list. In tables, files and Spark they are "
-    "text, with commas between them.",
-    "JSON has lists; a cell of a CSV file has not.",
+    "The labels that are on are a list; in tables and files, text with commas.",
+    "JSON has lists; CSV does not.",
 )
 ONE_STREAM = Difference(
     "`Cascade`",
-    "There is one stream. It does not expire, and no time is too far ahead.",
+    "There is one stream. It never expires, and no time is too far ahead.",
     "The program that calls `step` is the clock.",
     lambda case: each_by_itself(without_limits("expire_after", "max_streams", "max_jump")(case)),
 )
 NEVER_STOPS = Difference(
     "`Cascade`",
-    "An invalid prediction counts as a missing one: it is logged, and time passes.",
+    "An invalid prediction is logged and counts as missing.",
     "A source that fails must not stop the loop.",
     missing_if_invalid,
 )
 SORTED = Difference(
     FRAME,
-    "Rows are sorted by stream, time, source and prediction, so that none is late.",
-    "The rows of a DataFrame have no order.",
+    "Rows are sorted by stream, time, source and prediction, so none is late.",
+    "A DataFrame has no order.",
     sorted_rows,
 )
 BATCHES = Difference(
     QUERY,
-    "Within a micro-batch, the rows of a stream are sorted as by `filter_frame`.",
-    "The rows of a micro-batch have no order.",
+    "Rows are sorted within a micro-batch.",
+    "A micro-batch has no order.",
 )
 STATUS = Difference(
-    FRAME + ", " + QUERY,
-    "Refused rows come out with a `status` and an `error`; an invalid one fails the query, unless "
-    '`invalid="quarantine"`.',
-    "A row that vanishes from a pipeline is missed too late.",
+    "Spark",
+    "Rejected rows come out with a `status` and an `error`; an invalid one fails the "
+    'query, unless `invalid="quarantine"`.',
+    "You would notice a vanished row too late.",
 )
 WATERMARK = Difference(
     QUERY,
@@ -215,72 +210,65 @@ WATERMARK = Difference(
 )
 AHEAD = Difference(
     QUERY,
-    'A row further ahead of the wall clock than `max_ahead` is refused, with status "ahead".',
-    "One such row would move the watermark for all streams, for good.",
+    'A row more than `max_ahead` after the wall clock is rejected as "ahead".',
+    "It would move the watermark for all streams.",
     none_ahead,
 )
 DUPLICATES = Difference(
     QUERY,
-    "A row with the time, source and prediction of one that its stream has is refused, with "
-    'status "duplicate".',
+    'A row is rejected as "duplicate" if its stream has one with the same time, source '
+    "and prediction.",
     "Message queues deliver twice.",
     no_duplicates,
 )
 NO_FILE = Difference(
     "JavaScript's `Tracker`",
-    "It has no `update_many`, `hand_over`, `save` and `load`.",
-    "A page has few streams, and no file to keep them in.",
+    "There are no `update_many`, `hand_over`, `save` and `load`.",
+    "A page has few streams, and no file.",
     without(Restart),
-)
-EVENTS_IN_SPARK = Difference(
-    "`spark.event_frame`, `spark.event_stream`",
-    "Rows are taken as by `spark.filter_frame` and `spark.filter_stream`. Refused rows come out "
-    "beside the events, with a `status` and no class.",
-    "The events of a query replace its rows, and a row that vanishes is missed too late.",
 )
 LIVE_EVENTS_IN_SPARK = Difference(
     "`spark.event_stream`",
-    "Live events need a filter and an `EventRule`. The last events of a stream come out once the "
-    "watermark has passed its `expire_after`.",
-    "A `ThresholdRule` needs the whole stream, and a query has no end.",
+    "The rule is an `EventRule`. The last event of a stream comes once the stream expires.",
+    "A query has no end, which a `ThresholdRule` needs.",
 )
 NO_EVENTS = Difference(
     "`Cascade`",
-    "There are no events. Pass its results to `cf.events`, or use a `Tracker`.",
-    "It chooses and calls classifiers; what else follows from a result is up to the program.",
+    "There are no events: pass the results to `cf.events`, or use a `Tracker`.",
+    "It only chooses and calls classifiers.",
 )
 NO_SMOOTHING = Difference(
     "JavaScript",
-    "Events are decided on filtered rows: there is no `lag`, and no smoothing.",
-    "The backward pass is not in the WebAssembly, which every report carries.",
+    "There is no `lag` and no smoothing.",
+    "Each report contains the WebAssembly, so it is kept small.",
 )
 DEVICE = Difference(
     "exported firmware",
-    "There is one stream, and the caller gives the time since the row before; no time is checked.",
-    "A device has its own clock, and room for what it must remember only.",
+    "There is one stream. The caller gives the time since the last row, which is not checked.",
+    "A device has its own clock.",
     lambda case: each_by_itself(without_limits("expire_after", "max_streams", "max_jump")(case)),
 )
 SINGLE = Difference(
     "exported firmware",
-    "All numbers are single precision, the time since the row before too.",
-    "Most microcontrollers compute in single precision only.",
+    "All numbers are single precision, also `dt`.",
+    "Few microcontrollers compute in double precision.",
     in_single_precision,
 )
 TICKS = Difference(
     "exported firmware",
-    "Events have whole ticks of a clock of 32 bits. At most 16 closed segments wait to be "
-    "confirmed; beyond that, the oldest is decided early, as with `max_delay`.",
-    "Whole numbers need no rounding, and the memory of a device is fixed.",
+    "Event times are ticks of a 32-bit clock. Of more than 16 unconfirmed segments, the "
+    "oldest is decided early.",
+    "The memory of a device is fixed.",
 )
 FROM_THE_FIRST_ROW = Difference(
     "exported firmware",
     "Events begin with the first row that `cf_decide_f32` gets, also before any prediction.",
-    "The program chooses the rows to decide on: call it from the first prediction on.",
+    "The program chooses the rows.",
 )
 DIFFERENCES = [
     CALL, WHOLE_TABLE, NO_EXPIRY, FILLED, TEXT, KEYS, LINES_ARE_THE_CLOCK, DEFAULT_JUMP, REPLAYED,
     LISTS, ONE_STREAM, NEVER_STOPS, SORTED, STATUS, BATCHES, WATERMARK, AHEAD, DUPLICATES, NO_FILE,
-    EVENTS_IN_SPARK, LIVE_EVENTS_IN_SPARK, NO_EVENTS, NO_SMOOTHING, DEVICE, SINGLE, TICKS,
+    LIVE_EVENTS_IN_SPARK, NO_EVENTS, NO_SMOOTHING, DEVICE, SINGLE, TICKS,
     FROM_THE_FIRST_ROW,
 ]  # fmt: skip
 OF: dict[str, tuple[Difference, ...]] = {
@@ -295,8 +283,8 @@ OF: dict[str, tuple[Difference, ...]] = {
     "Cascade": (ONE_STREAM, NEVER_STOPS, NO_EVENTS),
     "filter_frame": (TEXT, FILLED, NO_EXPIRY, SORTED, STATUS),
     "filter_stream": (TEXT, FILLED, WATERMARK, AHEAD, DUPLICATES, BATCHES, STATUS),
-    "event_frame": (EVENTS_IN_SPARK,),
-    "event_stream": (EVENTS_IN_SPARK, LIVE_EVENTS_IN_SPARK),
+    "event_frame": (STATUS,),
+    "event_stream": (STATUS, LIVE_EVENTS_IN_SPARK),
     "JavaScript": (NO_FILE, NO_SMOOTHING),
     "firmware": (DEVICE, SINGLE, TICKS, FROM_THE_FIRST_ROW),
 }

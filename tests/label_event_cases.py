@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 import classfilter as cf
+import live_event_cases
 from classfilter.policy import Periodic
 from live_event_cases import Live, Row
 from slow_events import Rule
@@ -22,29 +23,7 @@ FILTERS: dict[str, Any] = {
 
 
 def random_rule(rng: np.random.Generator) -> cf.EventRule:
-    """Return a rule; each of its options is there about every second time."""
-
-    def some(*values: Any) -> Any:
-        return values[rng.integers(len(values))]
-
-    def each(*numbers: float) -> dict[str, float]:
-        return {name: float(rng.choice(numbers)) for name in LABELS}
-
-    return cf.EventRule(
-        some(0.3, 1.0, each(0.0, 0.5, 1.0, 2.0)),
-        leave_cost=some(0.0, 0.5, each(0.0, 0.5)),
-        min_duration=some(0.0, 2.0, {"wren": 3.0}),
-        merge_gap=some(None, 0.0, 3.0, {"robin": 2.0, "tit": 5.0}),
-        bias=some(None, 0.1, each(0.0, 0.1, -0.2)),
-        evidence=some("time", "time", "log"),
-        min_probability=some(None, None, 0.6),
-        pad=some((0.0, 0.0), (0.5, 0.0), (1.5, 0.5)),
-        shift=some(0.0, 0.5, 2.0),
-        ignore=some((), (), ("tit",), ("robin", "tit")),
-        max_gap=some(None, 2.0, 4.0),
-        max_duration=some(None, None, 2.0),
-        max_delay=some(None, None, 4.0),
-    )
+    return live_event_cases.random_rule(rng, LABELS, labels=True)
 
 
 def of_label(value: Any, label: str, default: Any = 0.0) -> Any:

@@ -59,26 +59,28 @@ class Live(NamedTuple):
 Events = dict[Any, list[cf.Event]]
 
 
-def random_rule(rng: np.random.Generator) -> cf.EventRule:
+def random_rule(
+    rng: np.random.Generator, names: tuple[str, ...] = CLASSES, labels: bool = False
+) -> cf.EventRule:
     """Return a rule; each of its options is there about every second time."""
 
     def some(*values: Any) -> Any:
         return values[rng.integers(len(values))]
 
-    def by_class(*numbers: float) -> dict[str, float]:
-        return {name: float(rng.choice(numbers)) for name in CLASSES}
+    def each(*numbers: float) -> dict[str, float]:
+        return {name: float(rng.choice(numbers)) for name in names}
 
     return cf.EventRule(
-        some(0.3, 1.0, by_class(0.0, 0.5, 1.0, 2.0)),
-        leave_cost=some(0.0, by_class(0.0, 0.5)),
-        min_duration=some(0.0, by_class(0.0, 0.5, 2.0, 3.0)),
-        merge_gap=some(None, 0.0, 3.0),
-        bias=some(None, by_class(0.0, 0.1, -0.2)),
+        some(0.3, 1.0, each(0.0, 0.5, 1.0, 2.0)),
+        leave_cost=some(0.0, 0.5, each(0.0, 0.5)),
+        min_duration=some(0.0, 2.0, {names[1]: 3.0}, each(0.0, 0.5, 2.0, 3.0)),
+        merge_gap=some(None, 0.0, 3.0, *[each(2.0, 5.0)] * labels),
+        bias=some(None, 0.1, each(0.0, 0.1, -0.2)),
         evidence=some("time", "time", "log"),
-        min_probability=some(None, None, 0.5),
+        min_probability=some(None, None, 0.5, 0.6),
         pad=some((0.0, 0.0), (0.5, 0.0), (1.5, 0.5)),
         shift=some(0.0, 0.5, 2.0),
-        ignore=some((), (), ("sit",), ("walk", "run")),
+        ignore=some((), (), names[1:2], (names[0], names[-1])),
         max_gap=some(None, 2.0, 4.0),
         max_duration=some(None, None, 2.0),
         max_delay=some(None, None, 4.0),

@@ -7,6 +7,7 @@ is run before each call, and so is the text between a [section] and an empty lin
 
 from __future__ import annotations
 
+import io
 import json
 import re
 import shlex
@@ -26,6 +27,7 @@ from classfilter.policy import Adaptive
 from conftest import Run
 from example_tables import columns
 from label_days import label_day
+from ndjson_lines import as_line, serve_here
 
 CLASSES = ("walk", "sit", "sleep")
 NAN, INF = float("nan"), float("inf")
@@ -118,6 +120,13 @@ def settings(content: str | bytes | dict[str, Any]) -> cf.Pipeline:
     return cf.load(file("walk.json", text))
 
 
+def stream(*lines: Any, **how: Any) -> None:
+    """Give lines to a stream, and raise what it says of them."""
+    errors = io.StringIO()
+    serve_here([x if isinstance(x, bytes) else as_line(x) for x in lines], errors=errors, **how)
+    raise ValueError(errors.getvalue())
+
+
 def content() -> dict[Path, bytes | None]:
     """The files of this folder."""
     return {path: path.read_bytes() if path.is_file() else None for path in Path().rglob("*")}
@@ -125,7 +134,7 @@ def content() -> dict[Path, bytes | None]:
 
 def states(names: dict[str, Any]) -> list[str]:
     """What the filters, policies, trackers and banks of a setup know."""
-    kinds = (cf.DirichletFilter, cf.MultiLabelFilter, Adaptive)
+    kinds = (cf.DirichletFilter, cf.MultiLabelFilter, Adaptive, cf.Cascade)
     known = [repr(value.state) for value in names.values() if isinstance(value, kinds)]
     for value in names.values():
         if isinstance(value, cf.Tracker):

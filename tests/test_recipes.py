@@ -1,4 +1,4 @@
-"""The service of docs/recipes.md: neither a full disk nor a hostile line ends it."""
+"""The programs of docs/recipes.md: what a full disk, a hostile line or a kill does to them."""
 
 from __future__ import annotations
 
@@ -6,10 +6,13 @@ import asyncio
 import doctest
 import errno
 import json
+import re
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+import numpy as np
 import pytest
 
 import classfilter as cf
@@ -17,14 +20,20 @@ import classfilter as cf
 PAGE = Path(__file__).parents[1] / "docs/recipes.md"
 
 
-def service(path: Path) -> Any:
-    """Return the service of the page, which saves to a path."""
+def program(name: str) -> Any:
+    """Return a class or a function of the page."""
     names: dict[str, Any] = {}
     for example in doctest.DocTestParser().get_examples(PAGE.read_text()):
-        exec(example.source, names)
-        if "Service" in names:
-            return names["Service"](path)
-    raise AssertionError("the page has no Service")
+        if re.match(r"(import|from|class|(async )?def) ", example.source):
+            exec(example.source, names)
+        if name in names:
+            return names[name]
+    raise AssertionError(f"the page has no {name}")
+
+
+def service(path: Path) -> Any:
+    """Return the service of the page, which saves to a path."""
+    return program("Service")(path)
 
 
 def test_a_full_disk(
@@ -100,3 +109,44 @@ def test_a_hostile_line(name: str, tmp_path: Path) -> None:
     asyncio.run(session())
     assert not unhandled
     assert running.tracker.streams == ["ann"]
+
+
+class Message(NamedTuple):
+    offset: int
+    key: str
+    value: str
+
+
+class KilledError(Exception):
+    """The process ends here."""
+
+
+class Consumer:
+    """It gives the messages after the last offset that was committed."""
+
+    def __init__(self, messages: list[Message], killed_at: int = -1) -> None:
+        self.messages, self.committed, self.killed_at = messages, 0, killed_at
+
+    def __iter__(self) -> Iterator[Message]:
+        return iter(self.messages[self.committed :])
+
+    def commit(self, offset: int) -> None:
+        if offset == self.killed_at:
+            raise KilledError
+        self.committed = offset + 1
+
+
+def test_a_consumer_that_is_killed_takes_each_message_once(tmp_path: Path) -> None:
+    rng, consume = np.random.default_rng(0), program("consume")
+    rows = [{"time": n, "probs": rng.dirichlet([2, 1]).tolist()} for n in range(100)]
+    messages = [Message(n, f"user {n % 3}", json.dumps(row)) for n, row in enumerate(rows)]
+    f, path = cf.DirichletFilter(["walk", "sit"], half_life=30.0), tmp_path / "partition.db"
+    whole = dict(consume(Consumer(messages), cf.Tracker(f), tmp_path / "other.db", every=10))
+    consumer, results = Consumer(messages, killed_at=49), {}
+    with pytest.raises(KilledError):  # after the tracker was saved
+        results.update(consume(consumer, cf.Tracker(f), path, every=10))
+    assert (consumer.committed, len(results)) == (40, 50)
+    consumer.killed_at = -1
+    results |= consume(consumer, cf.Tracker.load(path), path, every=10)
+    assert len(results) == 100
+    assert all(np.array_equal(results[n], whole[n]) for n in whole)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import inspect
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -54,90 +52,28 @@ def by_hand() -> Any:
     return np.array(out)
 
 
-def of_table(df: Any) -> Any:
-    return df.select([f"f_{name}" for name in CLASSES]).to_numpy()
-
-
-def by_bank(tuned: Any, rec: cf.Rows, _: Path) -> Any:
+def test_a_bank_of_a_pipeline(tuned: Any) -> None:
+    """With the weight and the channel of the source of each row."""
+    rec = recording()
     bank, batch = cf.Bank(tuned, 2), cf.Bank(tuned, 2)
     rows = zip(rec.probs, rec.source_names, rec.dt, strict=True)
     P = [bank.update([p], dt=dt, rows=[1], source=str(s))[0] for p, s, dt in rows]
     where = np.ones(len(rec), int)
     Q = batch.run(rec.probs, dt=rec.dt, rows=where, source=rec.source_names)
     np.testing.assert_array_equal(P, Q)
+    np.testing.assert_allclose(P, by_hand(), rtol=1e-12)
     np.testing.assert_array_equal(bank.filter(0).state.probs, tuned.filter.state.probs)
-    return P
 
 
-def by_file(tuned: Any, rec: cf.Rows, folder: Path) -> Any:
-    cf.write_table(rec.to_table(), folder / "in.csv")
-    cf.filter_file(folder / "in.csv", folder / "out.csv", tuned)
-    return of_table(cf.read_table(folder / "out.csv"))
-
-
-def by_tracker(tuned: Any, rec: cf.Rows, _: Path) -> Any:
-    tracker = cf.Tracker(tuned)
-    rows, P = zip(rec.time, rec.source_names, rec.probs, strict=True), []
-    for time, source, p in rows:
+def test_a_tracker_and_a_cascade_have_the_policy(tuned: Any) -> None:
+    rec, tracker = recording(), cf.Tracker(tuned)
+    sources: dict[str, Any] = {name: lambda at: rec.probs[int(at[0])] for name in WEIGHTS}
+    cascade = cf.Cascade(tuned, sources)
+    for i, (time, source, p) in enumerate(zip(rec.time, rec.source_names, rec.probs, strict=True)):
         assert tracker.next_source("a", time) == source
-        P.append(tracker.update("a", time, source, p))
-    return P
-
-
-def sources(rec: cf.Rows) -> dict[str, Callable[[Any], Any]]:
-    return {name: lambda at: rec.probs[int(at[0])] for name in WEIGHTS}
-
-
-def by_cascade(tuned: Any, rec: cf.Rows, _: Path) -> Any:
-    cascade = cf.Cascade(tuned, sources(rec))
-    steps = [cascade.step([i], time=float(t)) for i, t in enumerate(rec.time)]
-    assert [step.source for step in steps] == rec.source_names.tolist()
-    return [step.probs for step in steps]
-
-
-FILTERED: dict[str, Callable[[Any, cf.Rows, Path], Any]] = {
-    "Pipeline.run": lambda tuned, rec, _: tuned.run(rec),
-    "filter_table": lambda tuned, rec, _: of_table(cf.filter_table(rec.to_table(), tuned)),
-    "filter_file": by_file,
-    "Bank": by_bank,
-    "Tracker": by_tracker,
-    "Cascade": by_cascade,
-    "smooth_table": lambda tuned, rec, _: of_table(cf.smooth_table(rec.to_table(), tuned, lag=0)),
-    "Pipeline.smooth": lambda tuned, rec, _: tuned.smooth(rec, lag=0),
-}
-ELSEWHERE = {"smooth", "export", "verify", "FilteredClassifier"}
-ELSEWHERE |= {"report", "events"}  # tests/report, tests/events
-NOT_A_FILTER = {"tune", "CascadeState", "Pipeline"}  # a family, a state, and pipelines
-NOT_A_FILTER |= {"MultiLabelFilter"}  # it is made of filters, not of pipelines
-
-
-@pytest.mark.parametrize("name", FILTERED)
-def test_a_tuned_in_place_of_a_filter(name: str, tuned: Any, tmp_path: Path) -> None:
-    rec = recording()
-    assert set(rec.source_names) == {"strong", "weak"}
-    np.testing.assert_allclose(FILTERED[name](tuned, rec, tmp_path), by_hand(), rtol=1e-12)
-
-
-def test_no_function_is_left_out() -> None:
-    """Every public one with an argument `filter` or `tuned` has a case here."""
-    places: dict[str, Any] = {name: getattr(cf, name) for name in cf.__all__}
-    places |= vars(embedded) | {"FilteredClassifier": FilteredClassifier}
-    taking = {
-        name
-        for name, place in places.items()
-        if callable(place) and {"filter", "tuned"} & set(_parameters(place))
-    }
-    assert taking - NOT_A_FILTER == (set(FILTERED) | ELSEWHERE) - {
-        "Pipeline.run",
-        "Pipeline.smooth",
-    }
-
-
-def _parameters(place: Any) -> dict[str, Any]:
-    try:
-        return dict(inspect.signature(place).parameters)
-    except ValueError:  # of a class without a signature
-        return {}
+        step = cascade.step([i], time=float(time))
+        assert step.source == source
+        np.testing.assert_array_equal(tracker.update("a", time, source, p), step.probs)
 
 
 def test_a_bank_uses_the_only_source(tuned: Any) -> None:

@@ -270,23 +270,12 @@ def test_plot(run: Run) -> None:
     assert Path("out.png").read_bytes().startswith(b"\x89PNG")
     assert run("plot", "out.csv", "-o", "out.svg", "--from", "60", "--to", "120")[0] == 0
     assert Path("out.svg").read_text().startswith("<?xml")
-    for arguments, message in [
-        (["-o", "out.gif"], "out.gif ends in '.gif'; it must be one of .png"),
-        (["-o", "out.png", "--from", "1e9"], "no row has a time from"),
-        (["-o", "out.png", "--stream", "ann"], "there is no stream 'ann'"),
-    ]:
-        code, _, err = run("plot", "out.csv", *arguments)
-        assert (code, err.count("\n")) == (1, 1)
-        assert message in err
 
 
 def test_plot_one_stream_of_several(run: Run) -> None:
     table = day().to_table()
     both = pl.concat([table.with_columns(stream=pl.lit(name)) for name in ("ann", "bob")])
     cf.write_table(both, "day.csv")
-    code, _, err = run("plot", "day.csv", "-o", "out.png")
-    assert code == 1
-    assert "there are 2 streams (ann, bob); choose one with --stream" in err
     assert run("plot", "day.csv", "-o", "out.png", "--stream", "bob", "--gamma", "0.9")[0] == 0
 
 

@@ -11,7 +11,6 @@ import polars as pl
 import pytest
 
 import classfilter as cf
-from commands import rejected
 from conftest import Run
 
 WALK = [0.9, 0.8, 0.4, 0.9, 0.2, 0.1, 0.2, 0.1, 0.8, 0.1]
@@ -132,11 +131,6 @@ def test_dates(run: Run) -> None:
     assert run("events", "day.csv", "-o", "out.txt", "--start", start, *arguments)[0] == 0
     same(found, "out.txt", start=start)
     assert Path("out.txt").read_text().startswith("0.0\t")
-    err = rejected(run, "events", "day.csv", "-o", "new.txt", *arguments)
-    assert "--start is not given, but the times are dates and txt holds seconds" in err
-    assert "such as --start 2024-05-01T22:00:00+02:00, or write" in err
-    err = rejected(run, "events", "day.csv", "-o", "new.csv", "--start", start, *arguments)
-    assert "csv holds times as they are" in err
 
 
 def test_columns_units_order_and_standard_input(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -155,25 +149,6 @@ def rejected_usage(run: Run, *arguments: str) -> str:
     assert code in (1, 2), err
     assert sorted(Path().iterdir()) == before
     return err
-
-
-def test_files_that_do_not_fit(run: Run) -> None:
-    write_day(stream=["ann", "bob"] * 5)
-    cost = ["--change-cost", "5s", "--gamma", "0.9"]
-    err = rejected(run, "events", "day.csv", "-o", "out.txt", *cost)
-    assert "events have 2 streams; an Audacity label track has no place for their names" in err
-    err = rejected(run, "events", "day.csv", "-o", "out.xyz", *cost)
-    assert "its suffix must be one of .csv" in err
-    err = rejected(run, "events", "day.csv", "-o", "no/out.csv", *cost)
-    assert "no" in err
-    write_day("back.csv", time=[0.0, 2.0, 1.0, *range(3, 10)])
-    err = rejected(run, "events", "back.csv", "-o", "out.csv", *cost)
-    assert "back.csv" in err
-    assert "--sort" in err
-    cf.Pipeline(HALF_LIFE, rule=cf.EventRule(5.0)).save("walk.json")
-    write_day("other.csv", p_run=[0.0] * 10)
-    assert run("events", "other.csv", "-o", "out.csv", "--config", "walk.json")[0] == 0
-    assert rejected(run, "events", "missing.csv", "-o", "x.csv", *cost)
 
 
 def test_ravens_table_is_written_by_its_suffix(run: Run) -> None:

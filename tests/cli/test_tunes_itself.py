@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from functools import lru_cache
 from pathlib import Path
@@ -110,14 +109,6 @@ def test_many_rows_are_not_tuned_on(run: Run, monkeypatch: pytest.MonkeyPatch) -
     assert "week.csv: there are more than 1,000 rows" in err
     assert "run classfilter tune on some of the streams, and give --config" in err
     assert run("filter", "week.csv", "-o", "out.csv", "--gamma", "0.9")[0] == 0
-
-
-def test_stream_cannot_tune_so_it_asks(run: Run) -> None:
-    line = json.dumps({"time": 0, "p_walk": 0.7, "p_sit": 0.3}).encode()
-    code, out, err = run("stream", stdin=line)
-    assert (code, out) == (2, "")
-    assert "give --config, a file that classfilter tune writes, or settings such as" in err
-    assert run("stream", "--beta", "1", stdin=line)[0] == 0
 
 
 def test_two_sources_alike_need_no_reference(run: Run) -> None:

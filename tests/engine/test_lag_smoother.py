@@ -30,7 +30,7 @@ def test_any_length_of_stream_and_of_block(f: Any, lag: int, at_once: int) -> No
     stream = rng.permutation(np.repeat(np.arange(len(LENGTHS)), LENGTHS))
     probs = rng.dirichlet(np.ones(3), T)
     probs[rng.random(T) < 0.1] = np.nan
-    weight, dt = rng.choice([0.3, 1.0], T), rng.choice([0.0, 1.0, 2.5], T)
+    weight, dt = rng.choice([0.3, 0.5, 1.0], T), rng.choice([0.0, 1.0, 2.5], T)
     stage, got = LagStage(f.copy(), lag), np.full((T, 3), -1.0, f.dtype)
     states = [stage.start() for _ in LENGTHS]
     for start in range(0, T, at_once):

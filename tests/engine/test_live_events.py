@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import math
 import tracemalloc
-from collections.abc import Callable
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -65,38 +63,6 @@ def same(live: Live, found: Events, wanted: Events) -> None:
 
 def row_by_row(live: Live) -> list[list[Row]]:
     return [[row] for row in live.rows]
-
-
-@every_kind
-@given(seed=seeds, limits=limits)
-def test_any_chunking_saved_and_loaded_gives_the_same_events(
-    kind: str, seed: int, limits: dict[str, Any], tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    """Also with events that wait to be fetched, of streams that are over or not."""
-    live, rng = KINDS[kind](seed, **limits), np.random.default_rng(seed)
-    path = tmp_path_factory.getbasetemp() / "tracker"
-    cuts = [0, *np.sort(rng.integers(0, len(live.rows) + 1, 6)).tolist(), len(live.rows)]
-    calls = [live.rows[a:b] for a, b in pairwise(cuts) if b > a]
-    tracker = live.tracker()
-    found: Events = {}
-    for rows in calls:
-        if rng.random() < 0.2 and "max_streams" not in limits:  # those would be dropped earlier
-            for row in rows:
-                tracker.update(*row)
-        else:
-            update_many(tracker, rows)
-        if rng.random() < 0.5:
-            take(found, tracker.pop_events())
-        if rng.random() < 0.5:
-            now = [tracker.current(name) for name in tracker.streams]
-            tracker.save(path)
-            tracker = cf.Tracker.load(path)
-            assert [tracker.current(name) for name in tracker.streams] == now
-            assert (tracker.lag, tracker.pipe.settings) == (
-                live.lag,
-                live.tracker().pipe.settings,
-            )
-    same(live, ended(tracker, found), expected(live, calls))
 
 
 def whole(live: Live) -> Live:
@@ -523,28 +489,3 @@ def test_a_stream_that_fails_at_its_end_harms_no_other(
     tracker.drop(["better"])
     assert tracker.expire(1000.0) == []
     assert tracker.pop_events() == []
-
-
-@pytest.mark.parametrize("kind", ["datetime", "timestamp", "timedelta", "span", "ns", "us"])
-def test_dates_and_spans_live_are_those_of_a_table(kind: str) -> None:
-    """To the bit, before 1970 too, with nanoseconds where they have them."""
-    rng = np.random.default_rng(1)
-    ns = np.cumsum(rng.integers(0, 10**9, 400)) - 2 * 10**11
-    ns = ns if kind in ("timestamp", "span", "ns") else ns // 1000 * 1000
-    dates, spans = ns.astype("datetime64[ns]"), ns.astype("timedelta64[ns]")
-    column = spans if kind in ("timedelta", "span") else dates
-    ways: dict[str, Callable[[], Any]] = {
-        "datetime": lambda: dates.astype("datetime64[us]").tolist(),
-        "timestamp": lambda: pd.Series(dates).tolist(),
-        "timedelta": lambda: spans.astype("timedelta64[us]").tolist(),
-        "span": lambda: pd.Series(spans).tolist(),
-        "ns": lambda: list(dates),
-        "us": lambda: list(dates.astype("datetime64[us]")),
-    }
-    live = ways[kind]()
-    p = rng.random(len(ns))
-    f = cf.StickyFilter(["a", "b"], stay=0.5 ** (1 / 3))
-    tracker = cf.Tracker(f)
-    found = [tracker.update("x", at, None, [q, 1 - q])[0] for at, q in zip(live, p, strict=True)]
-    table = cf.filter_table(pd.DataFrame({"time": column, "p_a": p, "p_b": 1 - p}), f)
-    assert found == table["f_a"].tolist()

@@ -51,10 +51,24 @@ def random_heads(seed: int, rows: int, **limits: Any) -> Live:
     probs = np.column_stack([rng.dirichlet([0.5] * 3, rows), rng.random(rows)])
     probs[rng.random(rows) < 0.2, :3] = np.nan
     probs[rng.random(rows) < 0.2, 3] = np.nan
+    sure = rng.random(rows) < 0.2  # of which the filter takes its floor
+    probs[sure] = np.column_stack(
+        [np.eye(3)[rng.integers(3, size=rows)], rng.integers(2, size=rows)]
+    )[sure]
     taken = zip(live.rows, probs.tolist(), strict=True)
     return Live(
         cf.Pipeline(f, beta=BETA, rule=rule), [r._replace(probs=p) for r, p in taken], limits
     )
+
+
+def random_lagged_heads(seed: int, rows: int, **limits: Any) -> Live:
+    """Return the same, smoothed; weights are small, so that events span predictions of 0."""
+    live, rng = random_heads(seed, rows, **limits), np.random.default_rng(seed)
+    beta: Any = {"weak": {"activity": 0.3, "robin": 0.6}, "strong": 0.4}
+    channel: Any = {"activity": cf.Channel(np.eye(3) * 6 + 1), "robin": None}
+    channels = {"weak": channel} if rng.random() < 0.5 else None
+    pipe = cf.Pipeline(live.pipe.filter, beta=beta, channel=channels, rule=live.pipe.rule)
+    return live._replace(pipe=pipe, lag=int(rng.choice([1, 3, 12])))
 
 
 class Case(NamedTuple):
@@ -92,7 +106,14 @@ class Case(NamedTuple):
 def cases(draw: st.DrawFn, kind: str) -> Case:
     make = draw(
         st.sampled_from(
-            [random_live, random_lagged, random_labels, random_lagged_labels, random_heads]
+            [
+                random_live,
+                random_lagged,
+                random_labels,
+                random_lagged_labels,
+                random_heads,
+                random_lagged_heads,
+            ]
         )
     )
     limits = draw(st.sampled_from([{}, {"expire_after": 4.5}]))
@@ -235,3 +256,17 @@ def test_the_same_bits(name: str, kind: str, data: st.DataObject) -> None:
     wanted, wanted_events = by_table(case)
     assert estimates == wanted
     assert events is None or events == wanted_events
+
+
+def test_a_score_of_0_in_single_precision() -> None:
+    """The floor that takes its place has the same bits, live and in the table."""
+    f = cf.MultiLabelFilter(["a", "b"], cf.StickyFilter(2, stay=0.5 ** (1 / 3), dtype="float32"))
+    pipe = cf.Pipeline(f, beta={"w": 0.25, "s": 1.0}, rule=cf.EventRule(0.3))
+    columns: dict[str, Any] = {"time": [1.0, 2.0, 3.0], "source": ["w", "w", "s"]}
+    columns |= {"probs": [[0.7, 0.3], [0.7, 0.0], [0.9, 1.0]]}
+    tracker = cf.Tracker(pipe, events=True, lag=2)
+    tracker.update_many(["x"] * 3, *columns.values())
+    tracker.drop(["x"])
+    rows = cf.rows(**columns, stream=["x"] * 3, classes=["a", "b"], scores="independent")
+    wanted = cf.events(rows, pipe, smooth=True, lag=2)
+    assert sorted(tracker.pop_events()) == sorted(wanted)

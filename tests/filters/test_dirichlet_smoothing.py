@@ -177,7 +177,10 @@ def test_states_are_joined_in_one_search_as_in_two(K: int, anchor: float, bounde
     found = f._join(chain, slots, dt, eta, nu, s, beta, out)
     assert found.mean() > 0.9
     columns: tuple[Any, ...] = (slots, dt, eta, nu, s, beta)
-    expected = in_two_searches(f, chain[slots[found]], *(x[found] for x in columns[1:]))
+    expected = in_two_searches(
+        f, chain[slots[found]], dt=dt[found], eta=eta[found], nu=nu[found], s=s[found],
+        beta=beta[found],
+    )  # fmt: skip
     np.testing.assert_allclose(out[found], expected, rtol=1e-8, atol=1e-10)
     for row in range(0, T, 20):
         one: list[Any] = [chain, *(column[row : row + 1] for column in columns), alone]

@@ -106,18 +106,3 @@ def test_keys_of_lines_named_as_the_classes() -> None:
     expected, _ = lines(*plain)
     assert [row["f_walk"] for row in results] == [row["f_walk"] for row in expected]
     assert len(results) == 3
-
-
-def test_the_first_valid_line_says_how_classes_are_named() -> None:
-    mixed = {"time": 0, "p_walk": 0.9, "sit": 0.1}
-    invalid = {"time": 0, "walk": 0.9, "sit": 0.9}
-    valid, other = {"time": 0, "p_walk": 0.9, "p_sit": 0.1}, {"time": 1, "walk": 0.9, "sit": 0.1}
-    results, messages = lines(mixed, invalid, valid, other)
-    assert len(results) == 1
-    first, second, third, _ = messages.splitlines()
-    assert first.startswith("line 1: it has columns ['p_walk'], but ['sit'] without p_; name all")
-    assert second.startswith("line 2: the p_<class> sum to 1.8")
-    assert third.startswith("line 4: has 0 keys p_<class>; give ['p_walk', 'p_sit'], as in the fi")
-    results, messages = lines(other, valid)
-    assert len(results) == 1
-    assert "line 2: has 0 keys p_<class>; give ['walk', 'sit'], as in the first line" in messages

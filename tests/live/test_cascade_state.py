@@ -21,9 +21,7 @@ from classfilter.policy import Adaptive, Periodic, Policy
 from live_loop import (
     BETA,
     CHANNEL,
-    CLASSES,
     FILTERS,
-    NAN,
     PER_STEP,
     POLICIES,
     RATE,
@@ -41,7 +39,7 @@ from saved_files import sql
 from streams import at_most
 
 MakeFilter = Callable[[], cf.Filter]
-SLOW, OTHER = Adaptive(budget=1 / 5, horizon=20), Adaptive(budget=1 / 5, horizon=21)
+SLOW = Adaptive(budget=1 / 5, horizon=20)
 
 # --- state ------------------------------------------------------------------------------------
 
@@ -96,57 +94,7 @@ def test_reset() -> None:
     cascade.step(x[:, 0])  # samples of another shape
 
 
-@pytest.mark.parametrize(
-    ("state", "why"),
-    [
-        ({"time": NAN}, "time is nan; it must be a finite number"),
-        ({"time": "5"}, "time is '5'; it must be a finite number"),
-        ({"last": {"weak": None}}, "last['weak'] is None; it must be a finite number"),
-        ({"last": {"other": 1.0}}, "last names 'other', but sources has ['weak', 'strong']"),
-        ({"filter": (1.0, [1.0, -1.0, 1.0])}, "alpha"),
-        ({"policy": (0.0, -1.0, 0, 0.0, 0.0, 0.0)}, "step is -1.0; it must lie in 0 to 1e+30"),
-    ],
-)
-def test_invalid_states_change_nothing(state: dict[str, Any], why: str) -> None:
-    cascade = make_cascade()
-    run_steps(cascade, signal(9))
-    before = snapshot(cascade)
-    with pytest.raises(ValueError, match=re.escape(why)):
-        cascade.state = cf.Cascade(FILTERS[0](), SOURCES, policy=SLOW).state._replace(**state)
-    assert snapshot(cascade) == before
-
-
 # --- files ------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("changes", "why"),
-    [
-        (
-            {"f": cf.DirichletFilter(CLASSES, gamma=0.5)},
-            "gamma 0.9771599684342459, but here it is 0.5; give the same, or move the file away to "
-            "start from the beginning",
-        ),
-        ({"f": cf.StickyFilter(CLASSES)}, "filter 'dirichlet', but here it is 'sticky'"),
-        ({"policy": OTHER}, "policy.horizon 20.0, but here it is 21.0"),
-        ({"policy": Periodic()}, "policy.kind 'adaptive', but here it is 'periodic'"),
-        ({"beta": BETA | {"weak": 1.0}}, "beta.weak 0.2, but here it is 1.0; give the same"),
-        ({"channel": {"weak": cf.Channel(np.eye(3) + 1)}}, "channel.weak.matrix [[0.8, 0.1"),
-        ({"channel": None}, "channel {'weak': {'matrix': [[0.8"),
-    ],
-)
-def test_a_file_of_other_settings_is_rejected(
-    changes: dict[str, Any], why: str, tmp_path: Path
-) -> None:
-    path = tmp_path / "state"
-    first, second = make_cascade(policy=SLOW), make_cascade(**{"policy": SLOW} | changes)
-    for cascade in first, second:
-        run_steps(cascade, signal(9))
-    first.save(path)
-    before = snapshot(second)
-    with pytest.raises(ValueError, match=re.escape(f"{path} was written with {why}")):
-        second.load(path)
-    assert snapshot(second) == before
 
 
 @pytest.mark.parametrize(
@@ -265,35 +213,20 @@ def test_settings_of_more_sources_are_fine() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "why"),
+    ("name", "short", "why"),
     [
-        ({"dt": -1}, "dt is -1; it must be a number, 0 or more, and finite"),
-        ({"dt": NAN}, "dt is nan; it must be"),
-        ({"dt": "5"}, "dt is '5'; it must be"),
-        ({"time": NAN}, "time is nan; it must be a finite number"),
-        ({"time": True}, "time is True; it must be a finite number"),
-        ({"time": 44}, "time is 44.0, before 45.0, that of the step before; give the steps in"),
-        ({"window": 5.0}, "window is 5.0; give the newest samples, numbers of shape (n, ...)"),
-        ({"window": ["a"]}, "window is ['a']; give the newest samples"),
-        ({"window": [[1.0], [2.0, 3.0]]}, "window is no array: setting an array element"),
-        (
-            {"window": np.zeros((400, 2))},
-            "window has samples of shape (2,), but in the step before",
-        ),
-        ({"name": "wrong"}, "policy chose 'wrong' at time 50.0; sources has ['weak', 'strong']"),
-        ({"short": True}, "observation has 2 entries, but probs 3; give one per class"),
+        ("wrong", False, "policy chose 'wrong' at time 50.0; sources has ['weak', 'strong']"),
+        ("", True, "observation has 2 entries, but probs 3; give one per class"),
     ],
 )
-def test_invalid_steps_change_nothing(arguments: dict[str, Any], why: str) -> None:
+def test_a_policy_that_fails_changes_nothing(name: str, short: bool, why: str) -> None:
     class Clumsy(Adaptive):
-        name, short = arguments.pop("name", None), arguments.pop("short", None)
-
         def choose(self, probs: Any, since: Any) -> str:
             late = since["weak"] < 100 and cascade.calls["weak"] + cascade.calls["strong"] == 9
-            return self.name if self.name and late else super().choose(probs, since)
+            return name if name and late else super().choose(probs, since)
 
         def called(self, source: str, observation: Any, probs: Any, dt: float) -> None:
-            late = self.short and cascade.calls["weak"] + cascade.calls["strong"] == 9
+            late = short and cascade.calls["weak"] + cascade.calls["strong"] == 9
             super().called(source, observation[:2] if late else observation, probs, dt)
 
     cascade = make_cascade(policy=Clumsy(budget=1 / 5))
@@ -301,5 +234,5 @@ def test_invalid_steps_change_nothing(arguments: dict[str, Any], why: str) -> No
     run_steps(cascade, x[: 9 * PER_STEP])
     before = snapshot(cascade)
     with pytest.raises(ValueError, match=re.escape(why)):
-        cascade.step(**{"window": x, "dt": STEP, **arguments})
+        cascade.step(x, STEP)
     assert snapshot(cascade) == before

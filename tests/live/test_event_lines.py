@@ -291,19 +291,6 @@ def test_the_smoother_of_a_file_decides(run: Run) -> None:
     assert by_stream(parsed(out)) != found
 
 
-def test_options_of_a_rule_need_events(run: Run) -> None:
-    err = refused(run, ROWS, *FILTER, "--min-duration=walk=3s", code=2)
-    assert "--min-duration is given without --events; give both" in err
-
-
-@pytest.mark.parametrize("config", [False, True])
-def test_no_rule_is_an_error_of_usage(run: Run, config: bool) -> None:
-    cf.Pipeline(cf.DirichletFilter(["walk", "sit", "sleep"])).save("filter.json")
-    options = ["--config=filter.json"] if config else FILTER
-    err = refused(run, ROWS, "--events=found", *options, code=2)
-    assert "there is no rule for events; give --change-cost, such as 30s, or --config" in err
-
-
 def test_a_smoother_says_how_much_the_class_of_a_line_counts(tmp_path: Path) -> None:
     """The smoother has a channel for the source, the filter has none: as in a table."""
     f = cf.StickyFilter(["x", "y"], stay=0.5 ** (1 / 4))

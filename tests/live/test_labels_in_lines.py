@@ -9,12 +9,10 @@ from tempfile import TemporaryFile
 from typing import Any
 
 import numpy as np
-import pytest
 
 import classfilter as cf
 from classfilter.inputs import Heads
 from classfilter.live import serve
-from conftest import rejected
 from ndjson_lines import as_line
 
 LABELS = ("robin", "wren")
@@ -87,33 +85,3 @@ def test_earlier_results_are_replaced() -> None:
 
 
 GOOD = {"time": 0, "p_robin": 0.7, "p_wren": 0.6}
-INVALID: list[tuple[dict[str, Any], str]] = [
-    (GOOD | {"p_wren": 1.2}, "'p_wren' is 1.2; it must lie in [0, 1]"),
-    (GOOD | {"p_wren": -0.1}, "'p_wren' is -0.1; it must lie in [0, 1]"),
-    (GOOD | {"p_wren": True}, "'p_wren' is True; it must be a number, or null"),
-    (GOOD | {"p_wren": "0.5"}, "'p_wren' is '0.5'; it must be a number, or null"),
-    (GOOD | {"p_wren": 10**400}, "they must be finite"),
-    ({"time": 0, "p_robin": 0.7}, "'p_wren' is missing"),
-    ({"time": 0, "prediction": "robin"}, "has no keys p_<label>"),
-    (GOOD | {"f_robin": 0.1}, "already has ['f_robin']"),
-]
-
-
-@pytest.mark.parametrize(("row", "why"), INVALID)
-def test_invalid_lines_change_nothing(row: dict[str, Any], why: str) -> None:
-    plain, _ = served([GOOD, GOOD], PIPE)
-    results, messages = served([GOOD, row, GOOD], PIPE)
-    assert messages.startswith("line 2: ")
-    assert why in messages
-    assert results == plain
-
-
-def test_a_first_line_that_is_invalid() -> None:
-    results, messages = served([INVALID[0][0], GOOD], PIPE)
-    assert messages.startswith("line 1: 'p_wren' is 1.2; it must lie in [0, 1]")
-    assert len(results) == 1
-
-
-def test_exclusive_classes_take_no_independent_scores() -> None:
-    with rejected("scores"):
-        served([GOOD], lambda names: cf.Pipeline(cf.StickyFilter(names)), scores="independent")

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import io
 import json
 from typing import Any
 
 import numpy as np
-import pytest
 
 from classfilter import DirichletFilter, softmax
 from ndjson_lines import CLASSES, VALID, as_line, serve_here
@@ -56,17 +54,6 @@ def test_other_keys() -> None:
     out = serve_here([as_line(row) for row in rows], columns=columns, classes=CLASSES)
     assert results(out) == PLAIN
     assert json.loads(out[0])["gehen"] == 0.7
-    messages = io.StringIO()
-    wrong = [{"time": 1}, {"ts": "noon"} | rows[0] | {"ts": "noon"}, rows[0] | {"who": None}]
-    wrong += [rows[0] | {"gehen": -0.5}, rows[0] | {"p_z": None}]
-    serve_here([as_line(row) for row in wrong], columns=columns, classes=CLASSES, errors=messages)
-    assert [line.partition(";")[0] for line in messages.getvalue().splitlines()] == [
-        "line 1: ts is missing",
-        "line 2: ts is 'noon'",
-        "line 3: who is None",
-        "line 4: 'gehen' is -0.5",
-        "line 5: 'p_z' is null, but others are not",
-    ]
 
 
 def test_labels_under_another_key_with_percentages() -> None:
@@ -99,43 +86,3 @@ def test_lines_with_results_are_filtered_again() -> None:
     other = serve_here(first, make_filter=lambda c: DirichletFilter(c, gamma=0.1))
     assert results(other) != PLAIN
     assert [json.loads(line)["note"] for line in other] == ['"class":", é'] * len(ROWS)
-
-
-@pytest.mark.parametrize(
-    ("scores", "row", "why"),
-    [
-        ("percent", [70, 20, -10], "the p_<class> are (70, 20, -10); percentages are not negative"),
-        ("percent", [0.7, 0.2, 0.1], "percentages are not negative, and sum to 100"),
-        ("probabilities", [70, 20, 10], "--scores percent"),
-        (
-            "probabilities",
-            [2, -1, 0],
-            "'p_sit' is -1.0; a probability must not be negative",
-        ),
-        ("logits", ["2", 1, 0], "'p_walk' is '2'; it must be a number"),
-        ("logits", [1e999, 1, 0], "must be finite"),
-    ],
-)
-@pytest.mark.parametrize("first", [True, False])
-def test_scores_that_are_wrong(scores: str, row: Any, why: str, first: bool) -> None:
-    good = {"percent": [70, 20, 10], "logits": [2, 1, 0], "probabilities": [0.7, 0.2, 0.1]}[scores]
-    keys, messages = [f"p_{name}" for name in CLASSES], io.StringIO()
-    text = [line.replace(b"Infinity", b"1e999") for line in lines([row], keys)]
-    out = serve_here([*lines([] if first else [good], keys), *text], scores=scores, errors=messages)
-    assert why in messages.getvalue()
-    assert len(out) == (not first)
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        r'{"time": "2024-05-01T08\u003a00Z", "time": 1, "p_walk": 0.5, "p_sit": 0.5}',
-        r'{"time": "2024-05-01T08\u003A00Z", "x": 1, "x": 2, "p_walk": 0.5, "p_sit": 0.5}',
-        r'{"ti\u006de": 1, "time": 2, "p_walk": 0.5, "p_sit": 0.5}',
-        r'{"time": 1, "p_walk": 0.5, "p_sit": 0.5, "p_s\u0069t": 0.5}',
-    ],
-)
-def test_a_key_that_is_there_twice_in_other_words(line: str) -> None:
-    messages = io.StringIO()
-    assert serve_here([line.encode() + b"\n"], errors=messages) == []
-    assert "is there twice" in messages.getvalue()

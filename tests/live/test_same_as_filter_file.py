@@ -38,16 +38,6 @@ AGREED: dict[str, list[dict[str, Any]]] = {
     "earlier results": [A | {"f_a": 0.1, "f_b": 0.9, "class": "b"}] * 2,
     "rounded probabilities": [{"p_a": 0.85, "p_b": 0.2}, {"p_a": 1, "p_b": -0.0}],
 }
-REFUSED: dict[str, list[dict[str, Any]]] = {
-    "no name of a stream": [A | {"stream": None}],
-    "no name of a source": [A | {"source": None}],
-    "a label of no class": [A, NONE | {"prediction": "c"}],
-    "a confidence beyond one": [A, NONE | {"prediction": "b", "confidence": 1.5}],
-    "a probability below zero": [{"p_a": 1.0, "p_b": -1e-17}],
-    "a sum beyond the limit": [{"p_a": 0.85, "p_b": 0.2000001}],
-    "truth as a number": [{"p_a": True, "p_b": False}],
-    "half of the probabilities": [A | {"p_a": None}],
-}
 DIFFER: dict[str, list[dict[str, Any]]] = {
     "no stream beside others": [A | {"stream": "x"}, B],
     "no source beside others": [A | {"source": "weak"}, B],
@@ -82,17 +72,6 @@ def test_they_agree(name: str, classes: tuple[str, ...], tmp_path: Path) -> None
     live = serve_here(lines, make_filter=lambda _: new_filter(classes), classes=classes)
     assert results(live) == results(by_file(lines, classes, tmp_path))
     assert len(live) == len(lines)
-
-
-@pytest.mark.parametrize("name", REFUSED)
-def test_both_refuse(name: str, tmp_path: Path) -> None:
-    lines, errors = lines_of(REFUSED[name]), StringIO()
-    live = serve_here(lines, make_filter=new_filter, classes=CLASSES, errors=errors)
-    assert len(live) == len(lines) - 1
-    assert errors.getvalue().startswith(f"line {len(lines)}: ")
-    with pytest.raises(cf.RowError) as refused:
-        by_file(lines, CLASSES, tmp_path)
-    assert refused.value.row == len(lines) - 1
 
 
 @pytest.mark.parametrize("name", ["no stream beside others", "no source beside others"])

@@ -2,7 +2,6 @@
 
 import io
 import os
-import re
 import shutil
 import stat
 from pathlib import Path
@@ -12,15 +11,14 @@ from typing import Any
 
 import pytest
 
-from classfilter import Channel, DirichletFilter, Pipeline
+from classfilter import DirichletFilter, Pipeline
 from classfilter.engine import store
-from classfilter.live import serve, streams
+from classfilter.live import description, streams
 from ndjson_lines import (
     VALID,
     as_line,
     child,
     lines_taken,
-    pipe_maker,
     read_line,
     saved_times,
     serve_here,
@@ -60,45 +58,6 @@ def test_nothing_is_saved_when_the_reader_is_gone(tmp_path: Path) -> None:
         process.stdin.write(as_line(VALID))
         assert process.wait(20) == 3
     assert lines_taken(state) == 0
-
-
-def of(*classes: str, **options: Any) -> dict[str, Any]:
-    """Return the argument that makes another filter than that of the lines."""
-    return {"make_filter": lambda names: DirichletFilter(classes or names, **options)}
-
-
-@pytest.mark.parametrize(
-    ("arguments", "why"),
-    [
-        (of(gamma=0.8), "was written with gamma 0.9, but here it is 0.8; give the same, or move"),
-        (of(dtype="float32"), "was written with dtype 'float64', but here it is 'float32'; give"),
-        (of(prior=[1.0, 2.0]), "was written with prior [1.0, 1.0], but here it is [1.0, 2.0];"),
-        (of("sit", "walk"), "was written with classes ['walk', 'sit'], but here it is ['sit', "),
-        ({"beta": 0.5}, "was written with beta None, but here it is 0.5; give the same, or move"),
-        ({"beta": {"default": 0.5}}, "was written with beta None, but here it is {'default': 0.5}"),
-        (
-            {"channel": {"default": Channel([[3, 1], [1, 3]])}},
-            "was written with channel None, but here it is {'default': {'matrix': [[0.75, 0.25], ",
-        ),
-        ({"line": {"time": 1, "p_a": 1, "p_b": 0}}, "classes ['walk', 'sit'], but the first line"),
-    ],
-)
-def test_a_file_that_does_not_fit_is_rejected(tmp_path: Path, arguments: Any, why: str) -> None:
-    state = tmp_path / "state"
-    serve_here([as_line(VALID)], state=state)
-    before, row = saved_times(state), arguments.pop("line", VALID | {"time": 1})
-    with pytest.raises(ValueError, match=re.escape(why)) as error:
-        serve_here([as_line(row)], state=state, **arguments)
-    assert str(error.value).startswith(str(state))
-    assert saved_times(state) == before
-    assert lines_taken(state) == 1
-
-
-def test_a_file_that_cannot_be_written_is_an_error_at_the_start(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="make its folder first"):
-        serve(pipe_maker(), state=tmp_path / "none" / "state")
-    with pytest.raises(ValueError, match="every is -1"):
-        serve(pipe_maker(), every=-1)
 
 
 def test_long_saves_are_far_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -194,6 +153,21 @@ def test_one_process_at_a_time(tmp_path: Path, link: bool) -> None:
 def test_nothing_is_left_where_there_is_nothing_to_save(tmp_path: Path) -> None:
     serve_here([b"no JSON\n"], state=tmp_path / "state", errors=io.StringIO())
     assert list(tmp_path.iterdir()) == []
+
+
+def test_names_that_are_no_text_stay_apart(tmp_path: Path) -> None:
+    """Halves of characters; a terminal would show both as one."""
+    state = tmp_path / "state"
+    names = ["\ud800", "\ud801", "?"]
+    serve_here([as_line(VALID | {"stream": name}) for name in names], state=state)
+    serve_here(
+        [as_line(VALID | {"stream": name, "time": 7.0}) for name in names[1:]],
+        state=state,
+        errors=io.StringIO(),
+    )
+    times = {line.split("\t")[0].strip(): line for line in description(state).splitlines()[3:]}
+    assert [line.split("\t")[1] for line in times.values()] == ["0.0", "7.0", "7.0"]
+    assert list(times) == ["\\ud800", "\\ud801", "?"]
 
 
 def test_lines_are_counted_whatever_they_are(tmp_path: Path) -> None:

@@ -3,33 +3,16 @@
 from ..support.imports import public
 from .bank import Bank
 from .calls import Sight
-from .decide import (
-    decided,
-    decided_as_they_are,
-    events,
-    events_of,
-    label_events,
-    pipe_and_rule,
-)
+from .decide import decided_as_they_are, events, label_events, pipe_and_rule
 from .engine import Engine, update_stream_of
 from .health import TITLES, Health, changed, episodes, expected
-from .known import KnownEvent, known_events
+from .known import known_events
 from .lag import checked_lag
 from .packed import REMEDY, StreamRow, pack, unpack
 from .stages import RULES, Rule
 from .store import Read, Saved, StoreFile
-from .table import Columns, StreamTable
-from .tables import (
-    Filtered,
-    Parts,
-    filter_file,
-    filter_table,
-    filter_to,
-    format_for,
-    rows_for,
-    smooth_rows,
-    smooth_table,
-)
+from .table import Columns
+from .tables import Filtered, Parts, filter_file, filter_table, filter_to, format_for, smooth_table
 from .tracker import Tracker
 
 __all__ = [
@@ -41,7 +24,6 @@ __all__ = [
     "Engine",
     "Filtered",
     "Health",
-    "KnownEvent",
     "Parts",
     "Read",
     "Rule",
@@ -49,15 +31,12 @@ __all__ = [
     "Sight",
     "StoreFile",
     "StreamRow",
-    "StreamTable",
     "Tracker",
     "changed",
     "checked_lag",
-    "decided",
     "decided_as_they_are",
     "episodes",
     "events",
-    "events_of",
     "expected",
     "filter_file",
     "filter_table",
@@ -67,8 +46,6 @@ __all__ = [
     "label_events",
     "pack",
     "pipe_and_rule",
-    "rows_for",
-    "smooth_rows",
     "smooth_table",
     "unpack",
     "update_stream_of",

@@ -10,13 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .. import _core
 from ..errors import ArgumentError
-from ..filters import (
-    DirichletFilter,
-    FilterType,
-    StreamRows,
-    StreamRunner,
-    unpack_state,
-)
+from ..filters import DirichletFilter, FilterType, StreamRows, StreamRunner, unpack_state
 from ..inputs import for_filter, predictions, source_codes
 from ..pipeline import DEFAULT_SOURCE, Pipeline
 from ..support.arrays import as_plain, stable_argsort

@@ -11,13 +11,7 @@ from numpy.typing import ArrayLike, DTypeLike
 
 from .. import _core
 from ..errors import RowError
-from ..filters import (
-    StreamRows,
-    check_smoother,
-    heads_of_filter,
-    pack_state,
-    unpack_state,
-)
+from ..filters import StreamRows, check_smoother, heads_of_filter, pack_state, unpack_state
 from ..inputs import EXCLUSIVE, SORT, Heads, Rows, head_prediction, with_columns_of_streams
 from ..pipeline import Pipeline, corrected_row
 from ..policy import Policy
@@ -396,13 +390,14 @@ class Engine:
         if not begins:
             state, time = columns.states[[slot]], columns.times[[slot]]
             dt = at - float(time[0])
-        estimate = update(state, time, 0, *observed, at, None)
+        probs, beta = observed
+        estimate = update(state, time, 0, probs, beta, at, None)
         if estimate is None:
             raise table.time_error(stream, slot, at)
         changes, final = dict[str, Array](), list[tuple[Any, Decided]]()
         if self._policy is not None:
             calls = self.new_calls() if begins else columns.extra[slot].copy()
-            calls.note(source, at, observed[0], estimate, dt)
+            calls.note(source, at, probs, estimate, dt)
             changes["extra"] = as_column([calls])
         if self.stages:
             if begins and slot >= 0:

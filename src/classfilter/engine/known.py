@@ -52,7 +52,7 @@ def known_events(rows: Any, pipe: Pipeline) -> list[KnownEvent]:
     classes = tuple(map(str, pipe.classes))
     starts: dict[tuple[Any, int, float], float] = {}
     of_class: dict[tuple[Any, int], float] = {}
-    known: list[KnownEvent] = []
+    events_known: list[KnownEvent] = []
 
     def note(at: float) -> None:
         starts.update(dict.fromkeys(engine.pop_starts(), at))
@@ -60,7 +60,7 @@ def known_events(rows: Any, pipe: Pipeline) -> list[KnownEvent]:
             key = stream, k
             of_class[key] = starts.pop((*key, start), of_class.get(key, at))
             event = event_of(stream, classes, k, start, end, probability)
-            known.append(KnownEvent(event, of_class[key], at))
+            events_known.append(KnownEvent(event, of_class[key], at))
 
     order, _, _ = rows.grouped()
     for i in order.tolist():
@@ -69,4 +69,4 @@ def known_events(rows: Any, pipe: Pipeline) -> list[KnownEvent]:
         note(at)
     engine.finish()
     note(math.inf)
-    return known
+    return events_known

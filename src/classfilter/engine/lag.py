@@ -16,14 +16,7 @@ import numpy as np
 
 from .. import _core
 from ..errors import ArgumentError
-from ..filters import (
-    SmoothedGroup,
-    Smoother,
-    check_lag,
-    check_smoother,
-    likelihoods,
-    smoothed_rows,
-)
+from ..filters import SmoothedGroup, Smoother, check_lag, check_smoother, likelihoods, smoothed_rows
 from ..support.arrays import stable_argsort
 from ..support.types import Array, Bools, Floats, Ints
 

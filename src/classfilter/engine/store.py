@@ -11,9 +11,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from operator import itemgetter
 from os import PathLike
-from pathlib import Path
+from pathlib import Path, PurePath
 from reprlib import repr as short
 from typing import Any, NamedTuple, Self
+from urllib.parse import quote
 from zlib import crc32
 
 import numpy as np
@@ -416,7 +417,7 @@ def _connected(path: Path, write: bool) -> sqlite3.Connection:
     """Open a database."""
     # The others are for a folder that cannot be written; in the last, no log is waiting.
     for way in ("rw",) if write else ("rw", "ro", "ro&immutable=1"):
-        where, db = f"{path.absolute().as_uri()}?mode={way}", None
+        where, db = f"{uri_of(path.absolute())}?mode={way}", None
         try:
             db = sqlite3.connect(
                 where, uri=True, timeout=WAIT, isolation_level=None, check_same_thread=False
@@ -433,6 +434,21 @@ def _connected(path: Path, write: bool) -> sqlite3.Connection:
             if write or not unwritable or "immutable" in way:
                 raise
     raise AssertionError
+
+
+def uri_of(path: PurePath) -> str:
+    r"""Return an absolute path as the database takes it; a Windows share has no host then.
+
+    Examples
+    --------
+    >>> from pathlib import PurePosixPath, PureWindowsPath
+    >>> uri_of(PurePosixPath("/data/what now?.db"))
+    'file:///data/what%20now%3F.db'
+    >>> uri_of(PureWindowsPath(r"C:\data\state.db")), uri_of(PureWindowsPath(r"\\nas\a\b"))
+    ('file:///C:/data/state.db', 'file:////nas/a/b')
+    """
+    text = quote(os.fsencode(path.as_posix()), "/:")
+    return f"file://{'' if text.startswith('/') else '/'}{text}"
 
 
 def check_sum(*values: Any) -> int:

@@ -106,8 +106,8 @@ class _Baseline(BaseFilter, ABC):
         Of a dataframe, whose columns are matched by name, the result is one of the same kind.
         """
         rows = for_filter(probs, self._classes)
-        arguments = _core.check_rows(len(self._classes), rows, beta, dt)
-        return results_like(probs, self._classes, self._run(*arguments))
+        rows, weights, times = _core.check_rows(len(self._classes), rows, beta, dt)
+        return results_like(probs, self._classes, self._run(rows, weights, times))
 
     @staticmethod
     def _rows(rows: Array, beta: Array) -> tuple[Array, Array, Bools]:

@@ -49,8 +49,10 @@ def dirichlet_rows(
     out = np.empty(s.shape)
     rest = np.flatnonzero(~f._join(chain, before, dt, eta, nu, s, beta, out))
     if rest.size:
-        own = (x[rest] for x in (dt, eta, nu, s, beta))
-        out[rest] = in_two_searches(f, chain[before[rest]], *own)
+        out[rest] = in_two_searches(
+            f, chain[before[rest]], dt=dt[rest], eta=eta[rest], nu=nu[rest], s=s[rest],
+            beta=beta[rest],
+        )  # fmt: skip
     return out
 
 
@@ -73,6 +75,7 @@ def _states_before(
 def in_two_searches(
     f: DirichletFilter,
     states: Floats,
+    *,
     dt: Floats,
     eta: Floats,
     nu: Floats,

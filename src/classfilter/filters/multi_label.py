@@ -259,11 +259,7 @@ def _filters_of(heads: Heads, filters: Any) -> tuple[Any, ...]:
             raise ArgumentError("filter", f, must=must, fix=fix)
         if len(names) != len(classes or (0, 1)):
             raise ArgumentError(
-                "filter",
-                len(names),
-                problem=f"of {name!r} has {{}} classes",
-                must=must,
-                fix=fix,
+                "filter", len(names), problem=f"of {name!r} has {{}} classes", must=must, fix=fix
             )
         texts = list(map(str, names))
         if classes is not None and texts not in (classes, [str(k) for k in range(len(classes))]):

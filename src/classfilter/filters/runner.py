@@ -87,7 +87,7 @@ class StreamRunner:
         order = np.arange(len(rows.probs)) if rows.order is None else rows.order
         ends = np.arange(1, len(after) + 1) if rows.counts is None else np.cumsum(rows.counts)
         # In one piece now, or each call would copy all rows.
-        numbers = [np.asarray(x, order="C") for x in (rows.probs, rows.beta, rows.dt)]
+        probs, beta, dt = (np.asarray(x, order="C") for x in (rows.probs, rows.beta, rows.dt))
         cuts = np.searchsorted(ends, ends[-1] * np.arange(1, parts) / parts)
         cuts = np.unique([0, *(cuts + 1), len(after)])
         starts = np.append(0, ends)[cuts]
@@ -99,7 +99,9 @@ class StreamRunner:
                 None if rows.slots is None else rows.slots[streams],
                 None if rows.counts is None else rows.counts[streams],
                 order[starts[i] : starts[i + 1]],
-                *numbers,
+                probs,
+                beta,
+                dt,
                 out,
                 after[streams],
             )

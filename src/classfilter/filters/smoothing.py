@@ -15,7 +15,7 @@ from .base import with_options
 from .dirichlet import DirichletFilter
 from .dirichlet_smoothing import decays, dirichlet_rows, in_two_searches
 from .multi_label import MultiLabelFilter
-from .runner import StreamRows, StreamRunner, pack_state
+from .runner import StreamRows, StreamRunner
 from .sticky import StickyFilter
 
 MAX_OFF = 0.0501
@@ -28,8 +28,9 @@ def likelihoods(s: Array, beta: Array, floor: Any, prior: Floats) -> Floats:
     It is in double precision, also of rows in single precision. Of a missing row, it is 1 where its
     weight is 0.
     """
-    rows = np.asarray(s, np.float64)
-    power: Floats = np.power(np.fmax(rows, floor) / prior, beta[..., None])
+    rows = np.fmax(np.asarray(s, np.float64), floor) / prior
+    # An exponent for each number: one that NumPy repeats, it may raise to in another way.
+    power: Floats = np.power(rows, np.repeat(beta[..., None], rows.shape[-1], axis=-1))
     return power
 
 
@@ -72,25 +73,22 @@ def smooth_one(
     if isinstance(f, MultiLabelFilter):
         f.copy().run(probs, beta=beta, dt=dt)  # checks the arguments
         return f._of_each(lambda one, s, w: smooth_one(one, s, w, dt, lag), probs, beta)
-    if f.temperature != 1:
-        return _core.temper(smooth_one(untempered(f), probs, beta, dt, lag), f.temperature)
     forward = f.copy().run(probs, beta=beta, dt=dt)  # checks the arguments
     T = len(forward)
     if ahead == 0 or T <= 1:
         return forward
-    s = np.array(probs, np.float64)
-    weights = np.where(np.isnan(s[:, 0]), 0.0, np.asarray(beta, np.float64))
-    times = np.broadcast_to(np.asarray(dt, np.float64), T)
+    rows, times = np.array(probs, np.float64), np.broadcast_to(np.asarray(dt, np.float64), T)
+    weights = np.broadcast_to(np.asarray(beta, np.float64), T)
+    head, count, every = smoothed_rows(f), np.array([T]), np.arange(T)
+    states = head.start[None].astype(np.float64)
+    columns = head.columns(rows, weights, times, states, count)
     ahead = None if ahead is None or ahead >= T - 1 else ahead
-    if isinstance(f, StickyFilter):
-        double = in_double(f)
-        likelihood = likelihoods(s, weights, double.floor, double.prior)
-        smoothed = sticky_rows(double, forward, likelihood, times, ahead)
-    else:
-        count, double = np.array([T]), in_double(f)
-        state = pack_state(double.state, double.dtype)[None]
-        smoothed = dirichlet_rows(double, state, s, weights, times, ahead, count, count)
-    return smoothed.astype(f.dtype)
+    stream = SmoothedGroup(
+        ahead=ahead, streams=np.zeros(1, np.intp), rows=slice(None), sizes=count, complete=count,
+        targets=every, results=every,
+    )  # fmt: skip
+    smoothed = head.smooth(columns, times, states, stream).astype(f.dtype)
+    return smoothed if f.temperature == 1 else _core.temper(smoothed, f.temperature)
 
 
 class SmoothedGroup(NamedTuple):
@@ -184,16 +182,17 @@ class DirichletRows:
         self, state: Floats, dt: Floats, eta: Floats, nu: Floats, probs: Floats, weight: Floats
     ) -> Floats:
         """Return the result of a row, (K,), that the core does not find."""
-        own = state[None], dt, eta, nu[None], probs[None], weight
-        result: Floats = in_two_searches(self.double, *own)[0]
+        result: Floats = in_two_searches(
+            self.double, state[None], dt=dt, eta=eta, nu=nu[None], s=probs[None], beta=weight
+        )[0]
         return result
 
     def columns(
         self, probs: Array, weight: Floats, dt: Floats, _states: Floats, _counts: Ints
     ) -> list[Array]:
         """Return the columns of new rows."""
-        rows = (np.ascontiguousarray(x, self.dtype) for x in (probs, weight, dt))
-        _core.check_rows(self.classes, *rows)
+        s, beta, steps = (np.ascontiguousarray(x, self.dtype) for x in (probs, weight, dt))
+        _core.check_rows(self.classes, s, beta, steps)
         weights = np.where(np.isnan(probs[:, 0]), 0.0, weight)
         return [weights, decays(self.gamma, dt), np.asarray(probs, np.float64)]
 
@@ -205,8 +204,9 @@ class DirichletRows:
         before = np.ascontiguousarray(states[group.streams])
         if group.ahead == 0:
             estimates = np.empty(probs.shape, self.dtype)
-            rows = (np.ascontiguousarray(x, self.dtype) for x in (probs, weight, dt))
-            self.runner.run(before.astype(self.dtype), StreamRows(*rows), estimates, threads=1)
+            s, beta, steps = (np.ascontiguousarray(x, self.dtype) for x in (probs, weight, dt))
+            rows = StreamRows(s, beta, steps)
+            self.runner.run(before.astype(self.dtype), rows, estimates, threads=1)
             return estimates
         smoothed = dirichlet_rows(
             self.double, before, probs, weight, dt, group.ahead, group.sizes, group.complete

@@ -212,10 +212,7 @@ class TableFormat:
         return ArgumentError("the table", names, problem=problem, must=must, fix=fix, hints=hints)
 
 
-_COLUMN_FOR_NAME = (
-    "say which column of the table is which: ",
-    Fix("columns", {"time": "ts"}),
-)
+_COLUMN_FOR_NAME = ("say which column of the table is which: ", Fix("columns", {"time": "ts"}))
 _NAME_PROBS = (
     "name them, ",
     Fix("columns", {"p_walk": ...}),

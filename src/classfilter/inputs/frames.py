@@ -57,7 +57,7 @@ def result_columns(columns: list[str], heads: Heads) -> list[str]:
 
     Those of an earlier result are replaced; but a column of the same name that is none is kept.
     """
-    new = [f"f_{name}" for name in heads.shown] + heads.decisions
+    new = heads.results
     existing = set(columns)
     replaced = [name for name in new if name in existing]
     if replaced and replaced != new:
@@ -137,7 +137,7 @@ def with_columns_of_lists(
     import narwhals as nw
 
     name = format.columns.get("probs", "probs")
-    if name not in frame.columns or any(column.startswith("p_") for column in frame.columns):
+    if any(column.startswith("p_") for column in frame.columns):
         return frame
     if not isinstance(frame[name].dtype, (nw.List, nw.Array, nw.Object)):
         return frame
@@ -263,13 +263,7 @@ def labels_of_columns(
         row = int(invalid.argmax())
         value, most = float(confidence[row]), 100 if format.scores == "percent" else 1
         fix = ("for percentages, give ", Fix("scores", "percent")) if most < value <= 100 else ""
-        raise RowError(
-            "confidence",
-            value,
-            must=f"it must lie in [0, {most}]",
-            fix=fix,
-            row=row,
-        )
+        raise RowError("confidence", value, must=f"it must lie in [0, {most}]", fix=fix, row=row)
     return from_labels(labels, top, len(classes))
 
 
@@ -384,13 +378,7 @@ def named_streams(stream: Factorized) -> Factorized:
     for i, cell in enumerate(stream.categories):
         if cell is None or cell != cell:
             row = int((stream.codes == i).argmax())
-            raise RowError(
-                "stream",
-                cell,
-                must="every row needs one",
-                fix="fill it in",
-                row=row,
-            )
+            raise RowError("stream", cell, must="every row needs one", fix="fill it in", row=row)
     return stream
 
 

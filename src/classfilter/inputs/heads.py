@@ -41,6 +41,10 @@ class Heads:
         The heads that are labels.
     spans : list of slice
         The columns of each head.
+    fewest : int
+        The least number of columns: one label is enough, but not one class.
+    results : list of str
+        The columns of results: probabilities, the class of each head, and the labels that are on.
 
     Examples
     --------
@@ -58,15 +62,22 @@ class Heads:
     is_exclusive: bool = field(init=False, repr=False, compare=False)
     labels: list[int] = field(init=False, repr=False, compare=False)
     spans: list[slice] = field(init=False, repr=False, compare=False)
+    fewest: int = field(init=False, repr=False, compare=False)
+    results: list[str] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         shown = tuple(name for columns in self.columns for name in columns)
         ends = list(accumulate(map(len, self.columns), initial=0))
+        is_exclusive = len(self.names) == 1 and len(shown) == self.sizes[0]
+        labels = [h for h, columns in enumerate(self.columns) if len(columns) < self.sizes[h]]
+        decisions = [name for h, name in enumerate(self.names) if h not in labels]
         vars(self).update(
             shown=shown,
-            is_exclusive=len(self.names) == 1 and len(shown) == self.sizes[0],
-            labels=[h for h, columns in enumerate(self.columns) if len(columns) < self.sizes[h]],
+            is_exclusive=is_exclusive,
+            labels=labels,
             spans=[slice(first, end) for first, end in pairwise(ends)],
+            fewest=2 if is_exclusive else 1,
+            results=[*(f"f_{name}" for name in shown), *decisions, *["labels"] * bool(labels)],
         )
 
     @classmethod
@@ -146,11 +157,6 @@ class Heads:
         return heads, classes
 
     @property
-    def fewest(self) -> int:
-        """The least number of columns: one label is enough, but not one class."""
-        return 2 if self.is_exclusive else 1
-
-    @property
     def noun(self) -> str:
         """What the columns are."""
         return "classes" if self.is_exclusive else "labels"
@@ -219,14 +225,8 @@ class Heads:
             for h, (name, shown) in enumerate(zip(self.names, self.columns, strict=True))
         }
 
-    @property
-    def decisions(self) -> list[str]:
-        """The columns of text that results have: the class of each head, and the labels on."""
-        heads = [name for h, name in enumerate(self.names) if h not in self.labels]
-        return heads + (["labels"] if self.labels else [])
-
     def decide(self, columns: Array) -> list[Factorized]:
-        """Return the text of each of the `decisions`, from the columns of results, (C, T)."""
+        """Return the class of each head and the labels that are on, as text, from (C, T)."""
         heads = [h for h in range(len(self.names)) if h not in self.labels]
         decisions = []
         for h in heads:
@@ -239,7 +239,7 @@ class Heads:
         return decisions
 
     def decided(self, row: Array) -> list[str]:
-        """Return the text of each of the `decisions`, from one row of results, (C,)."""
+        """Return what `decide` returns, of one row of results, (C,)."""
         return [str(one.categories[one.codes[0]]) for one in self.decide(row[:, None])]
 
 

@@ -32,10 +32,7 @@ BACK_OFTEN = 2
 """Rows of one stream that go back in time so often are rather several streams than out of order."""
 MOST_NAMES = 10_000
 """Names of live streams that are compared; the memory of more would count."""
-_OR_SORT = (
-    "if they are of one stream, put the rows in order of time, or give ",
-    Fix("sort", True),
-)
+_OR_SORT = ("if they are of one stream, put the rows in order of time, or give ", Fix("sort", True))
 _WHICH_STREAMS = (
     "is there a column that tells the streams apart? Name it: ",
     Fix("columns", {"stream": ...}),
@@ -305,10 +302,12 @@ class TimeScale:
 
     def finding(self) -> ArgumentError | None:
         """Return what seems to be wrong, and what to do; None if nothing does."""
-        large = None if self._first_large is None else self._magnitude(*self._first_large)
-        return large or self._misfit()
+        return self._magnitude() or self._misfit()
 
-    def _magnitude(self, row: int, value: float) -> ArgumentError | None:
+    def _magnitude(self) -> ArgumentError | None:
+        if self._first_large is None:
+            return None
+        row, value = self._first_large
         power = int((np.log10(abs(value)) - 11) // 3)
         if power >= len(LARGER_UNITS):
             return None

@@ -361,11 +361,7 @@ def _one_by_one(rows: Sequence[Any], classes: Sequence[Any]) -> list[Any]:
 
 
 def prediction(
-    value: Any,
-    classes: Sequence[Any],
-    confidence: Any = None,
-    *,
-    certain: bool = False,
+    value: Any, classes: Sequence[Any], confidence: Any = None, *, certain: bool = False
 ) -> Any:
     """Return one prediction as K numbers, in the order of the classes.
 

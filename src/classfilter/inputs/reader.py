@@ -210,7 +210,8 @@ def rows_of_table(df: Any, form: TableFormat) -> Rows:
 def read_rows(df: Any, format: TableFormat | None = None) -> Rows:  # noqa: A002
     """Read and check a dataframe, but for the true classes; see `with_truth`."""
     table, format = as_frame(df), format or TableFormat()  # noqa: A001
-    frame = with_columns_of_lists(table, format)
+    has_lists = format.columns.get("probs", "probs") in table.columns
+    frame = with_columns_of_lists(table, format) if has_lists else table
     index = index_columns(frame, format) if frame.implementation.is_pandas() else {}
     layout = format.layout([*frame.columns, *index])
     columns = {

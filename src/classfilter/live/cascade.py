@@ -419,7 +419,7 @@ class Cascade:
         filter_state, policy_state, time, last = state
         times = {} if time is None else {"time": time}
         for what, at in (times | {f"last[{name!r}]": at for name, at in last.items()}).items():
-            if not _is_number(at) or not math.isfinite(at):
+            if not is_number(at) or not math.isfinite(at):
                 raise ValueError(f"{what} is {at!r}; it must be a finite number")
         _require_known("last", last, list(self._sources))
         before = self.filter.state
@@ -467,10 +467,10 @@ class Cascade:
     def _times(self, dt: float, time: float | None) -> tuple[float, float]:
         """Return the time of a step and the time since the step before it, validated."""
         if time is None:
-            if not _is_number(dt) or not 0 <= dt < math.inf:
+            if not is_number(dt) or not 0 <= dt < math.inf:
                 raise ValueError(f"dt is {dt!r}; it must be a number, 0 or more, and finite")
             return (self._time or 0.0) + float(dt), float(dt)
-        if not _is_number(time) or not math.isfinite(time):
+        if not is_number(time) or not math.isfinite(time):
             raise ValueError(f"time is {time!r}; it must be a finite number")
         now = float(time)
         before = now if self._time is None else self._time
@@ -593,10 +593,6 @@ class Cascade:
             yield from (self.step(window, time=start + n * step) for n, window in windows)
 
 
-def _is_number(value: Any) -> bool:
-    return is_number(value)
-
-
 def _require_known(argument: str, names: Mapping[str, Any], sources: list[str]) -> None:
     for name in names:
         if name not in sources:
@@ -617,6 +613,6 @@ def _sizes(window: Mapping[str, Any], sources: list[str]) -> dict[str, int | Non
 
 
 def _price(name: str, cost: Any) -> float:
-    if not _is_number(cost) or not 0 <= cost < math.inf:
+    if not is_number(cost) or not 0 <= cost < math.inf:
         raise ValueError(f"cost[{name!r}] is {cost!r}; it must be 0 or more, and finite")
     return float(cost)

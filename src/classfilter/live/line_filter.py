@@ -45,7 +45,7 @@ class LineFilter:
 
     Parameters
     ----------
-    make_chain, line_number
+    make_pipe, line_number
         As in `serve`.
     form : TableFormat
         How lines are written.
@@ -54,8 +54,8 @@ class LineFilter:
     ----------
     streams : LiveStreams or None
         None until the classes are known.
-    dates : bool
-        Whether the time of the last line was text.
+    taken : int
+        How many lines came.
     first_rows : list or None
         The streams and times of the first lines; None once they have been looked at.
     """
@@ -75,7 +75,6 @@ class LineFilter:
         self._factor = per_second(form.unit)
         self.first_rows: list[tuple[str | None, float, bool]] | None = []
         self._unnumbered = self.taken = 0
-        self.dates = False
         self.streams: LiveStreams | None = None
 
     def open(self, state: Path | None, every: float, limits: Mapping[str, Any]) -> None:
@@ -122,7 +121,6 @@ class LineFilter:
         labelled, has_results = layout or self._layout_of(row)
         at, name = row[self._time], row.get(self._stream)
         source = row.get(self._source, DEFAULT_SOURCE)
-        self.dates = type(at) is str
         if type(at) is not float:
             short_int = type(at) is int and -MAX_EXACT < at < MAX_EXACT
             at = float(at) / self._factor if short_int else seconds(self._time, at, self._factor)
@@ -154,7 +152,11 @@ class LineFilter:
                 check_probs(self._keys, scores)  # it names the key
             raise LineError(str(error)) from None
         if self.first_rows is not None:
-            self.first_rows.append((name, at, type(row[self._time]) is not str))
+            is_date = type(row[self._time]) is str
+            self.first_rows.append((name, at, not is_date))
+            assert self.streams is not None
+            if self.streams.dates is None:
+                self.streams.dates = is_date
         f = estimate.tolist()
         if self._is_exclusive:
             added = self._added[f.index(max(f))] % self._arrange(f)
@@ -206,7 +208,8 @@ class LineFilter:
         self.streams = streams
 
     def _result_keys(self, columns: tuple[str, ...]) -> list[str]:
-        return [*(f"f_{name}" for name in columns), *self._form.heads.decisions]
+        heads = self._form.heads
+        return [*(f"f_{name}" for name in columns), *heads.results[len(heads.shown) :]]
 
     def _decided(self, estimate: list[float]) -> str:
         """Return the class of each head, and the labels that are on, as keys and values."""

@@ -75,7 +75,7 @@ class SourceWatch:
                 print(text, file=self._log, flush=True)
 
 
-MakeChain = Callable[[tuple[str, ...]], Pipeline]
+MakePipe = Callable[[tuple[str, ...]], Pipeline]
 
 
 class Served(NamedTuple):
@@ -99,7 +99,7 @@ class Served(NamedTuple):
 
 
 def serve(
-    make_pipe: MakeChain,
+    make_pipe: MakePipe,
     *,
     source: int = 0,
     sink: int = 1,
@@ -123,7 +123,7 @@ def serve(
 
     Parameters
     ----------
-    make_chain : callable
+    make_pipe : callable
         Returns the pipeline for the classes of the first valid line, in their order there. What it
         raises ends `serve`. A line without a source is of ``"default"``.
     source, sink : int
@@ -200,7 +200,7 @@ def serve(
             check_regular(path)
     if state and events and not only and real_path(state) == real_path(events):
         raise ValueError(f"{state} is the file of states and that of events; give two files")
-    number = filtered = rejected = skipped = 0
+    filtered = rejected = skipped = 0
     with ExitStack() as stack:
         signals = stack.enter_context(Signals())
         live = LineFilter(make_pipe, form, line_number)
@@ -230,27 +230,27 @@ def serve(
         print_events()
         for batch in lines(source, signals, live.wait):
             for line in batch:
-                number += 1
                 try:
                     result = live.filter_line(line)
                 except LineError as error:
                     rejected += 1
-                    print(f"line {number}: {error}", file=log, flush=True)
+                    print(f"line {live.taken}: {error}", file=log, flush=True)
                     continue
                 if result is not None:
                     if events is None or not only:
                         out.write(result)
                     filtered += 1
-                    if live.streams is not None and live.streams.dates is None:
-                        live.streams.dates = live.dates
                     if state is None:
                         print_events()
                     if live.first_rows is not None:
                         _say(live.notice(), log)
-                    watch.look(live.streams, number)
-                elif live.streams is not None:
-                    skipped = _report_skipped(live.streams, skipped, number, state, log)
-            watch.look(live.streams, number, now=True)
+                    watch.look(live.streams, live.taken)
+                elif live.streams is not None and live.streams.skipped > skipped:
+                    skipped = live.streams.skipped
+                    if skipped & (skipped - 1) == 0:  # the first, and where their count doubles
+                        text = f"line {live.taken}: {state} has it already (by its number); skipped"
+                        print(f"{text}, {skipped:,} so far", file=log, flush=True)
+            watch.look(live.streams, live.taken, now=True)
             if live.streams is not None and live.wait() == 0:
                 try:
                     live.streams.save(sync)
@@ -264,12 +264,12 @@ def serve(
                 live.streams.save_all(sync)
                 print_events()
         _say(live.notice(end=True), log)
-        if live.streams is not None and live.streams.skipped:
-            text = f"{state} had {live.streams.skipped:,} lines already; they were skipped"
+        if skipped:
+            text = f"{state} had {skipped:,} lines already; they were skipped"
             print(text, file=log, flush=True)
         watch.summarize()
-    skipped = live.streams.skipped if live.streams else 0
-    return Served(number, filtered, rejected, skipped, "signal" if signals.received else "end")
+    ended: Literal["end", "signal"] = "signal" if signals.received else "end"
+    return Served(live.taken, filtered, rejected, skipped, ended)
 
 
 class _Log:
@@ -285,17 +285,6 @@ class _Log:
     def flush(self) -> None:
         with suppress(OSError):
             self._to.flush()
-
-
-def _report_skipped(
-    streams: LiveStreams, before: int, number: int, state: Path | None, log: TextIO
-) -> int:
-    """Say that lines are skipped, while it happens: the first, and where their count doubles."""
-    count = streams.skipped
-    if count > before and count & (count - 1) == 0:
-        text = f"line {number}: {state} has it already (by its number); skipped, {count:,} so far"
-        print(text, file=log, flush=True)
-    return count
 
 
 def _say(notice: ArgumentError | None, log: TextIO) -> None:

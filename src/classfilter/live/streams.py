@@ -287,7 +287,7 @@ def description(path: Path) -> str:
             times = [_time(at, meta["dates"]) for at in saved.streams.columns.times.tolist()]
     settings = json.dumps(saved.pipe.settings, ensure_ascii=False)
     rows = [
-        f"  {'' if name is None else name}\t{at}"
+        f"  {'' if name is None else name.encode(errors='backslashreplace').decode()}\t{at}"
         for name, at in zip(saved.streams.names, times, strict=True)
     ]
     return "\n".join([settings, lines, _count(len(rows), "stream"), *rows])

@@ -125,7 +125,7 @@ def edit_score(true: Iterable[Any], predicted: Iterable[Any]) -> float:
     """
     lists: tuple[dict[Any, list[str]], dict[Any, list[str]]] = ({}, {})
     groups = _grouped("true", true), _grouped("predicted", predicted)
-    _check_common_stream(*groups)
+    _check_common_stream(groups[0], groups[1])
     for by_stream, group in zip(lists, groups, strict=True):
         rows = [(x, label, s) for (s, label), spans in group.items() for x in spans.start.tolist()]
         for _, label, stream in sorted(rows, key=lambda row: row[:2]):

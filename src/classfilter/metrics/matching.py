@@ -93,8 +93,8 @@ def by_tolerance(true: Spans, predicted: Spans, before: float, after: float) -> 
         false[i] = not hit.any()
         late = start - true.start[a:b]
         delay[a:b] = np.where(hit, np.minimum(delay[a:b], late), delay[a:b])
-    found = np.isfinite(delay)
-    return Matched(found, false, delay[found])
+    is_found = np.isfinite(delay)
+    return Matched(is_found, false, delay[is_found])
 
 
 def merged(spans: Spans, gap: float) -> Spans:
@@ -185,7 +185,7 @@ def _overlapping(true: Spans, start: Floats, end: Floats) -> tuple[Ints, Ints]:
 def _of_pairs(true: Spans, predicted: Spans, partner: Ints) -> Matched:
     """Return the matches of pairs: the true event of each predicted one, or -1."""
     correct = partner >= 0
-    found = np.zeros(true.start.size, bool)
-    found[partner[correct]] = True
+    is_found = np.zeros(true.start.size, bool)
+    is_found[partner[correct]] = True
     delay = predicted.start[correct] - true.start[partner[correct]]
-    return Matched(found, ~correct, delay)
+    return Matched(is_found, ~correct, delay)

@@ -380,11 +380,7 @@ def detection_delay(
 
 
 def summary(
-    truth: ArrayLike,
-    probs: ArrayLike,
-    time: ArrayLike | None = None,
-    *,
-    classes: ClassNames = None,
+    truth: ArrayLike, probs: ArrayLike, time: ArrayLike | None = None, *, classes: ClassNames = None
 ) -> dict[str, float]:
     """Return every metric that is one number.
 

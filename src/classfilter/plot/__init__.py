@@ -4,14 +4,7 @@ Colours are Okabe and Ito's, which the colour-blind can distinguish; lines diffe
 and bands in their hatching too, for prints in grey. No legend covers data.
 """
 
-from .figures import (
-    comparison,
-    operating_curve,
-    overview,
-    probabilities,
-    reliability,
-    timeline,
-)
+from .figures import comparison, operating_curve, overview, probabilities, reliability, timeline
 from .style import COLOURS, LINES
 
 __all__ = [

@@ -570,12 +570,7 @@ def _figure_of(axes: Axes) -> Figure:
 
 
 def _finish(
-    axes: Axes,
-    axis: TimeAxis,
-    t: Floats,
-    handles: Sequence[Any],
-    names: Sequence[str],
-    grows: bool,
+    axes: Axes, axis: TimeAxis, t: Floats, handles: Sequence[Any], names: Sequence[str], grows: bool
 ) -> Figure:
     """Label the time axis, put the legend above the data, remove the frame.
 

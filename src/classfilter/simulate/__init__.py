@@ -3,10 +3,6 @@
 from ..support.imports import public
 from .days import Classifier, Simulation, simulate
 
-__all__ = [
-    "Classifier",
-    "Simulation",
-    "simulate",
-]
+__all__ = ["Classifier", "Simulation", "simulate"]
 
 public(Classifier, Simulation, module=__name__)

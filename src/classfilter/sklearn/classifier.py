@@ -149,13 +149,7 @@ def probabilities(model: Any, outputs: Any, heads: Heads, classes: Array) -> Flo
 
 
 def out_of_fold(
-    estimator: Any,
-    cv: Any,
-    classes: Array,
-    X: Any,
-    y: Array,
-    rows: Rows,
-    params: dict[str, Any],
+    estimator: Any, cv: Any, classes: Array, X: Any, y: Array, rows: Rows, params: dict[str, Any]
 ) -> Floats:
     """Return predictions for rows that their model was not fitted on (T, C); NaN where none."""
     (X,) = indexable(X)

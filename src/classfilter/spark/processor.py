@@ -200,7 +200,10 @@ class RowProcessor(StreamProcessor):
         self._order = np.argsort(place)
         self._heads = form.settings.heads.like(form.classes[k] for k in place)
         # Where each cell of a result comes from: the row, and behind it the results.
-        results = [*(f"f_{name}" for name in form.classes), *self._heads.decisions]
+        results = [
+            *(f"f_{name}" for name in form.classes),
+            *self._heads.results[len(form.classes) :],
+        ]
         at = self._at | {name: len(self._at) + i for i, name in enumerate([*results, *STATUS])}
         self._picked = [at[name] for name in self._names]
         self._nothing: list[Any] = [None] * len(results)
