@@ -102,7 +102,9 @@ def test_what_is_said_is_what_is_counted() -> None:
     assert numbers(lines[start + 4]) == [per_hour["half"], per_hour["double"]]
     late = f"{effect.delay / 60:.3g} min ({effect.delay_rows:.0f} rows)"
     assert lines[start + 2] == f"Live, the end of an event is confirmed after about {late}."
-    begin = f"Live, its start is final after about {effect.start_delay / 60:.3g} min. The leave_cost"
+    begin = (
+        f"Live, its start is final after about {effect.start_delay / 60:.3g} min. The leave_cost"
+    )
     assert lines[start + 3].startswith(begin)
 
 
