@@ -102,9 +102,7 @@ def test_what_is_said_is_what_is_counted() -> None:
     assert numbers(lines[start + 4]) == [per_hour["half"], per_hour["double"]]
     late = f"{effect.delay / 60:.3g} min ({effect.delay_rows:.0f} rows)"
     assert lines[start + 2] == f"Live, the end of an event is confirmed after about {late}."
-    begin = (
-        f"Live, its start is final after about {effect.start_delay / 60:.3g} min. The leave_cost"
-    )
+    begin = f"Live, its start is final after about {effect.start_delay:.0f} s. The leave_cost"
     assert lines[start + 3].startswith(begin)
 
 
@@ -117,7 +115,7 @@ def test_the_delay_is_that_of_a_tracker() -> None:
         ):
             tracker.update(stream, time, source, p)
             late += [time - event.end for event in tracker.pop_events()]
-            starts += [time - start for _, _, start in tracker.pop_starts()]
+            starts += [time - event.start for event in tracker.pop_starts()]
     assert tuned.tuning.event_effect is not None
     assert tuned.tuning.event_effect.delay == np.median(late)
     assert tuned.tuning.event_effect.delay_rows == np.median(late) / 5
