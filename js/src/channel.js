@@ -18,7 +18,7 @@ export class Channel {
       const place = `matrix, row ${Math.floor(invalid / K)}, column ${invalid % K}`;
       throw new RangeError(`${place}: it is ${counts[invalid]}; give counts, 0 or more`);
     }
-    if (K < 2) throw new RangeError(`matrix has ${K} row; there are two classes or more`);
+    if (K < 2) throw new RangeError(`matrix has ${K} row; at least two classes are needed`);
     for (let k = 0; k < K; k++) {
       if (!(sum(counts.subarray(k * K, (k + 1) * K)) > 0)) {
         throw new RangeError(`matrix, row ${k}: it is all 0; give counts of the outputs there`);

@@ -36,7 +36,7 @@ export function load(config) {
     throw new RangeError(`scores is ${show(scores)}; it must be "probabilities" or "independent"`);
   }
   const needless = ["labels", "heads"].find((title) => scores === "probabilities" && content[title] !== undefined);
-  if (needless !== undefined) throw new RangeError(`${needless} needs "scores": "independent": several labels at once`);
+  if (needless !== undefined) throw new RangeError(`${needless} needs "scores": "independent": it is for multi-label settings`);
   const pipe = scores === "independent" ? pipelineOfHeads(content, headsIn(content, classes)) : pipelineOf(content, classes);
   const { policy, events } = content;
   return {
@@ -126,7 +126,7 @@ function requireUniqueKeys(text) {
     else if (token === "}" || token === "]") objects.pop();
     else if (token === ":") {
       const key = JSON.parse(last);
-      if (objects.at(-1).has(key)) throw new RangeError(`key ${key} is there twice; keep one`);
+      if (objects.at(-1).has(key)) throw new RangeError(`key ${key} appears twice; keep one`);
       objects.at(-1).add(key);
     }
     last = token;

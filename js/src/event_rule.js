@@ -41,7 +41,7 @@ export class EventRule {
     if (isObject(this.mergeGap) && heads.isExclusive) {
       throw new RangeError(
         `mergeGap is ${show(this.mergeGap)}, but the classes exclude each other; only several labels at once have gaps of ` +
-          "their own: give one duration, or minDuration of what is between",
+          "their own: give one duration, or minDuration of the classes in between",
       );
     }
     for (const argument of BY_CLASS) {
@@ -122,7 +122,7 @@ function checked(option, value, argument = option.name) {
 function span(argument, value) {
   const length = duration(argument, value);
   if (length >= 0 && length < Infinity) return length;
-  throw new RangeError(`${argument} is ${show(value)}; it must not be negative, and finite`);
+  throw new RangeError(`${argument} is ${show(value)}; it must be finite and not negative`);
 }
 
 const CHECKS = {

@@ -96,7 +96,7 @@ export class Heads {
     return each.map((one, h) => {
       if (one == null || (typeof one.apply === "function" && one.prior.length === this.sizes[h])) return one ?? null;
       const rule = this.isLabel(h) ? "a label has two, off and on" : `they are ${show(this.columns[h])}`;
-      throw new RangeError(`${name} is no channel of ${this.sizes[h]} classes; ${rule}: give a Channel of so many`);
+      throw new RangeError(`${name} is no channel of ${this.sizes[h]} classes; ${rule}: give a Channel with that many`);
     });
   }
 

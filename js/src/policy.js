@@ -194,8 +194,8 @@ function defaultMaxGap(budget, minGap, maxGap) {
   const steps = checkSteps("maxGap", maxGap ?? Math.ceil(5 / budget));
   if (!(minGap <= 1 / budget && 1 / budget <= steps)) {
     throw new RangeError(
-      `budget is ${show(budget)}, one strong call in ${Number((1 / budget).toPrecision(3))} steps, which minGap, ${minGap}, ` +
-        `and maxGap, ${steps}, do not allow; it must lie between`,
+      `budget is ${show(budget)}, one strong call in ${Number((1 / budget).toPrecision(3))} steps; that number ` +
+        `must lie between minGap, ${minGap}, and maxGap, ${steps}`,
     );
   }
   return steps;

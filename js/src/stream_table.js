@@ -47,7 +47,7 @@ export class StreamTable {
     checkName(stream);
     const entry = this.#entries.get(stream);
     if (entry === undefined) {
-      throw new RangeError(`there is no stream ${show(stream)}; it had no row yet, or was dropped`);
+      throw new RangeError(`there is no stream ${show(stream)}; it has had no rows yet, or was dropped`);
     }
     return entry;
   }
@@ -109,7 +109,7 @@ export class StreamTable {
     check();
     entry.jump = at;
     throw new RangeError(
-      `time is ${at}, more than ${maxJump} after ${entry.time}, that of the last row of stream ` +
+      `time is ${at}, more than ${maxJump} after ${entry.time}, the time of the last row of stream ` +
         `${show(stream)}; it is rejected, unless the next row of the stream confirms it`,
     );
   }
@@ -175,7 +175,7 @@ export class StreamTable {
 /** Raise for what does not equal itself when it is written again. */
 function checkName(stream) {
   if (Number.isNaN(stream)) {
-    throw new RangeError("stream is NaN, which equals nothing, not even itself; give it a name");
+    throw new RangeError("stream is NaN, which does not even equal itself; give it a name");
   }
   if ((typeof stream === "object" && stream !== null) || typeof stream === "function") {
     const [what, text] = Array.isArray(stream) ? [show(stream), stream.join("/")] : ["an object", "site/7"];
@@ -185,7 +185,7 @@ function checkName(stream) {
 
 function timeError(stream, at, where, last) {
   return new RangeError(
-    `time is ${at}, ${where} ${last}, that of the last row of stream ${show(stream)}; ` +
+    `time is ${at}, ${where} ${last}, the time of the last row of stream ${show(stream)}; ` +
       "give the rows of a stream in order of time",
   );
 }

@@ -46,7 +46,7 @@ export class TimeReader {
     if (!(halfLives > ALONE && halfLives < Infinity)) return;
     const figures = `the median step is ${median}, ${Number((halfLives).toPrecision(3))} half-lives (${Number(this.#halfLife.toPrecision(6))})`;
     this.#warn(
-      `time does not fit the filter: ${figures}; each row stands alone and nothing is filtered: give a half-life in the unit ` +
+      `time does not fit the filter: ${figures}; each row stands alone, so nothing is filtered: give a half-life in the unit ` +
         'of the times, or their unit, such as unit: "ms"',
     );
   }

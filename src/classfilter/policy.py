@@ -319,8 +319,8 @@ class Adaptive(_core.Adaptive):
         steps = _steps("max_gap", math.ceil(5 / budget) if max_gap is None else max_gap)
         if not self.min_gap <= 1 / budget <= steps:
             raise ValueError(
-                f"budget is {budget!r}, one strong call in {1 / budget:.3g} steps, which min_gap, "
-                f"{self.min_gap}, and max_gap, {steps}, do not allow; it must lie between"
+                f"budget is {budget!r}, one strong call in {1 / budget:.3g} steps; that number "
+                f"must lie between min_gap, {self.min_gap}, and max_gap, {steps}"
             )
         return steps
 

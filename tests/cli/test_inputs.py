@@ -154,7 +154,7 @@ def test_dates_that_go_back_are_shown_as_dates(run: Run, command: list[str]) -> 
         rows = [f"{time},0.5,0.5\n" for time in times]
         Path("autumn.csv").write_text("".join(["time,p_a,p_b\n", *rows]))
         err = rejected(run, name, "autumn.csv", *options)
-        assert f"is 2024-10-27 02:00:00{zone}, before 2024-10-27 02:59:00{zone}, that" in err
+        assert f"is 2024-10-27 02:00:00{zone}, before 2024-10-27 02:59:00{zone}, the time" in err
         assert ("offset, such as +02:00" in err) == (not zone)
 
 

@@ -196,10 +196,10 @@ def test_compare_with_little_data(run: Run) -> None:
 
 def test_tune_takes_limits(run: Run) -> None:
     recs = week("week.parquet")
-    limits = ["--max-changes", "20", "--max-delay", "5min", "--quiet", "--explain"]
+    limits = ["--max-switches-per-hour", "20", "--max-delay", "5min", "--quiet", "--explain"]
     code, out, err = run("tune", "week.parquet", "-o", "walk.json", *limits)
     assert (code, err) == (0, "")
-    assert "It keeps to the limit, at most 20 changes an hour and a delay of at most 300 s" in out
+    assert "It keeps to the limit, at most 20 switches per hour and a delay of at most 300 s" in out
     tuned = cf.tune(recs, max_switches_per_hour=20, max_delay=300)
     assert cf.load("walk.json").settings == tuned.settings
 

@@ -28,7 +28,7 @@ from saved_files import flipped, sql
 CLASSES = ["walk", "sit"]
 WEIGHTS = {"weak": 0.25, "strong": 1.0}
 GOOD = [0.7, 0.3]
-REMEDY = "use the release that wrote it, or move the file away to start from the beginning"
+REMEDY = "use the release that wrote it, or move the file away to start over"
 
 
 class Kind(NamedTuple):
@@ -140,7 +140,7 @@ def test_the_file_of_another_kind_is_refused(kind: Kind, tmp_path: Path) -> None
             other.write(tmp_path / name)
             before = (tmp_path / name).read_bytes()
             for use in kind:
-                with pytest.raises(ValueError, match=rf"is no .*, but the file of a {name}; "):
+                with pytest.raises(ValueError, match=rf"is not a .*, but the file of a {name}; "):
                     use(tmp_path / name)
             assert (tmp_path / name).read_bytes() == before
     sql(tmp_path / "foreign", "CREATE TABLE streams (name)")
@@ -148,7 +148,7 @@ def test_the_file_of_another_kind_is_refused(kind: Kind, tmp_path: Path) -> None
     for name in ("foreign", "text"):
         before = (tmp_path / name).read_bytes()
         for use in kind:
-            with pytest.raises(ValueError, match=f"{name} is damaged, or no "):
+            with pytest.raises(ValueError, match=f"{name} is damaged, or is not a "):
                 use(tmp_path / name)
         assert (tmp_path / name).read_bytes() == before
 
@@ -415,6 +415,10 @@ def test_a_folder_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.Mon
     assert KINDS["tracker"].read(tmp_path / "file")
     with pytest.raises(PermissionError) as error:
         tracker(tmp_path / "file")
+    assert error.value.filename == str(tmp_path / "file")
+    (tmp_path / "file-wal").write_bytes(b"a log, which would not be read")
+    with pytest.raises(PermissionError) as error:
+        KINDS["tracker"].read(tmp_path / "file")
     assert error.value.filename == str(tmp_path / "file")
 
 

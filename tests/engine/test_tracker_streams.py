@@ -96,7 +96,7 @@ def test_names_that_are_alike_are_named_once(tmp_path: Path) -> None:
         if name == 7:
             tracker.update(name, 2.0, None, [0.5, 0.5])
             continue
-        with pytest.warns(OddRowsWarning, match="which differ only in capitals, spaces or as"):
+        with pytest.warns(OddRowsWarning, match="which differ only in case, spaces, or as"):
             tracker.update_many([name], 2.0 + late, None, [[0.5, 0.5]])
         tracker.update(name, 3.0 + late, None, [0.5, 0.5])
     assert tracker.streams == ["Ann", "bob", "ann ", 7, "7"]

@@ -251,7 +251,9 @@ def test_rows_go_on_after_those_of_a_call_before() -> None:
     rows = three(time=[7, 6, 8], stream=["a", "b", "b"])
     assert rows.grouped(np.array([5.0, NAN]))[1].tolist() == [2, 0, 2]
     assert rows.grouped()[1].tolist() == [0, 0, 2]
-    with pytest.raises(cf.RowError, match=r"^time in row 1 is 6.0, before 9.0, that of the row"):
+    with pytest.raises(
+        cf.RowError, match=r"^time in row 1 is 6.0, before 9.0, the time of the row"
+    ):
         rows.grouped(np.array([NAN, 9.0]))
 
 

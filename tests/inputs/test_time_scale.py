@@ -276,7 +276,7 @@ def lines(time: Any) -> bytes:
         (
             1000 * STEP,
             "classfilter: time does not fit the filter: the median step is 5000, 83.3 half-lives "
-            "(60); each row stands alone and nothing is filtered: give a half-life in the unit of "
+            "(60); each row stands alone, so nothing is filtered: give a half-life in the unit of "
             "the times, or their unit: --unit ms\n",
         ),
     ],

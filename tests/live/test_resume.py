@@ -43,7 +43,9 @@ def test_it_says_where_it_resumes(tmp_path: Path) -> None:
     assert results == whole
     begins, late = messages.getvalue().splitlines()
     assert begins == f"{state}: 2 streams, 4 lines taken; give the lines after those"
-    assert late.startswith("line 1: time is 2.0, before 3.0, that of the last row of stream 'ann'")
+    assert late.startswith(
+        "line 1: time is 2.0, before 3.0, the time of the last row of stream 'ann'"
+    )
 
 
 @pytest.mark.parametrize("stop", range(8))
@@ -61,7 +63,7 @@ def test_a_time_far_in_the_future(tmp_path: Path) -> None:
     state, messages = tmp_path / "state", io.StringIO()
     results = serve_here(lines, state=state, errors=messages, max_jump=1e6)
     assert messages.getvalue() == (
-        "line 2: time is 1000000000000.0, more than 1e+06 after 1.0, that of the last row of "
+        "line 2: time is 1000000000000.0, more than 1e+06 after 1.0, the time of the last row of "
         "stream 'ann'; it is rejected, unless the next row of the stream confirms it\n"
     )
     results += serve_here(at("ann", 3, 4), state=state, errors=messages, max_jump=1e6)

@@ -139,3 +139,29 @@ def test_settings_and_files_make_the_same_pipe(changes: dict[str, Any], tmp_path
         assert type(again) is cf.Pipeline
         assert (again.digest, again.settings) == (pipe.digest, pipe.settings)
         np.testing.assert_array_equal(again.run(rec), pipe.run(rec))
+
+
+def test_an_untuned_pipeline_in_words() -> None:
+    """The mean time in a class of a sticky filter, from its definition: dwell as it was given."""
+    classes = ["walk", "sit"]
+    pipe = cf.Pipeline(
+        cf.StickyFilter(classes, dwell="5min"),
+        beta={"weak": 0.1, "strong": 1.0},
+        channel={"weak": cf.Channel([[9, 1], [1, 9]])},
+        policy=cf.policy.Periodic(every=12),
+        rule=cf.EventRule("30s"),
+        smoother=cf.Pipeline(cf.DirichletFilter(classes, half_life="60s")),
+    )
+    stay = pipe.filter.stay
+    assert str(pipe).splitlines() == [
+        f"Filter    StickyFilter(['walk', 'sit'], stay={stay:.6g}), dwell 300",
+        "Weights   weak 0.1 through its channel, strong 1",
+        "Policy    Periodic(every=12)",
+        "Events    EventRule(30.0)",
+        "Smoother  DirichletFilter(['walk', 'sit'], gamma=0.988514, estimate='mode'),",
+        "          half-life 60",
+    ]
+    labels = cf.MultiLabelFilter(["robin", "wren"], cf.StickyFilter(2, dwell="10s"))
+    first, second = str(cf.Pipeline(labels)).split("\nWeights")
+    assert first.endswith("dwell 10")
+    assert second == "  every source 1"

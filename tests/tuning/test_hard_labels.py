@@ -43,12 +43,11 @@ def accuracy(recs: list[cf.Rows], rows: list[NDArray[np.float64]]) -> float:
 
 
 @pytest.mark.parametrize("form", ["labels", "one-hot"])
-@pytest.mark.parametrize("kind", ["auto", pytest.param("dirichlet", marks=pytest.mark.slow)])
-def test_what_is_tuned_and_run_of_one_source_is_that_of_probabilities(kind: Any, form: str) -> None:
+def test_what_is_tuned_and_run_of_one_source_is_that_of_probabilities(form: str) -> None:
     given, soft = (
         [night(seed, form=how, band=0.0) for seed in range(3)] for how in (form, "probabilities")
     )
-    tuned, expected = (cf.tune(recs, kind, event_duration="10min") for recs in (given, soft))
+    tuned, expected = (cf.tune(recs, "dirichlet", event_duration="10min") for recs in (given, soft))
     assert tuned.tuning.candidate == expected.tuning.candidate
     assert tuned.rule == expected.rule
     np.testing.assert_allclose(tuned.run(given[0]), expected.run(soft[0]), atol=1e-9)

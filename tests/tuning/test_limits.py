@@ -1,4 +1,4 @@
-"""Limits: at most so many changes an hour, a delay of at most so long."""
+"""Limits: at most so many switches per hour, a delay of at most so long."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ def test_fewer_changes() -> None:
     assert changes_per_hour(tuned, recs) <= limit
     assert tuned.tuning.effect.changes_per_hour == pytest.approx(changes_per_hour(tuned, recs))
     lines = tuned.tuning.explain().splitlines()
-    assert f"It keeps to the limit, at most {limit:.3g} changes an hour." in lines
-    assert tuned.tuning.rivals[0].name == f"no limit, {rate:.3g} changes an hour"
+    assert f"It keeps to the limit, at most {limit:.3g} switches per hour." in lines
+    assert tuned.tuning.rivals[0].name == f"no limit, {rate:.3g} switches per hour"
     assert any(line.startswith(f"With {tuned.tuning.rivals[0].name}: ") for line in lines)
     prepared = prepare(recs, "strong")
     assert prepared is not None
@@ -75,7 +75,7 @@ def test_a_limit_that_is_kept_anyway_changes_nothing() -> None:
     tuned = tune(days([0, 1], 2.0), "sticky", "strong", max_switches_per_hour=500, max_delay="5m")
     assert tuned.settings == free.settings
     assert tuned.tuning.table == free.tuning.table
-    limit = "at most 500 changes an hour and a delay of at most 300 s"
+    limit = "at most 500 switches per hour and a delay of at most 300 s"
     assert f"It keeps to the limit, {limit}, at no cost." in tuned.tuning.explain()
 
 
@@ -90,11 +90,11 @@ def test_no_filter_keeps_to_the_limits() -> None:
     assert isinstance(tuned.filter, cf.StickyFilter)
     effect, (message,) = tuned.tuning.effect, (str(warning.message) for warning in caught)
     assert effect is not None
-    limit = "at most 1 changes an hour and a delay of at most 0 s"
-    has = f"{effect.changes_per_hour:.3g} changes an hour and a delay of {effect.delay:.3g} s"
+    limit = "at most 1 switches per hour and a delay of at most 0 s"
+    has = f"{effect.changes_per_hour:.3g} switches per hour and a delay of {effect.delay:.3g} s"
     assert message == (
         f"nothing that was tried has {limit}; the closest, chosen, has {has}. "
-        "Allow more changes or a longer delay."
+        "Allow more switches or a longer delay."
     )
     assert f"The limit, {limit}, is exceeded: it has {has}." in tuned.tuning.explain()
 

@@ -31,7 +31,7 @@ static const char *take_state(const EventRule *self, PyObject *object, size_t *b
         if (nodes <= 4096 && slots <= CF_EVENTS_SLOTS && EVENTS(self, cf_events_size, nodes, slots) == *bytes)
             return state;
     }
-    PyErr_SetString(PyExc_ValueError, "state has bytes that are no state of this event rule; take those that start(), "
+    PyErr_SetString(PyExc_ValueError, "state is not a state of this event rule; use what start(), "
                                       "update() or run() of the same rule returned");
     return NULL;
 }

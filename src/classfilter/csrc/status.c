@@ -13,7 +13,7 @@ const char *cf_strerror(cf_status status) {
     case CF_BAD_CONCENTRATION: return "max_concentration must lie between the number of classes and 1e12 (float: 1e6)";
     case CF_PROBS_NEGATIVE: return "a probability is negative";
     case CF_PROBS_INFINITE: return "a probability is above 1e30";
-    case CF_PROBS_SOME_NAN: return "some probabilities are NaN, but not all";
+    case CF_PROBS_SOME_NAN: return "some probabilities are NaN and others are not";
     case CF_PROBS_SUM: return "the probabilities do not sum to 1";
     case CF_BAD_BETA: return "beta must lie in [0, 1]";
     case CF_BAD_DT: return "dt must lie in [0, 1e30]";

@@ -21,7 +21,7 @@ import numpy as np
 
 from ..filters import pack_state
 from ..pipeline import Pipeline, differing, from_settings
-from ..support.atomic import check_regular, naming
+from ..support.atomic import check_regular, naming, real_path
 from ..support.types import Array
 from .stages import Confirmed
 from .table import SPARE, Changes, Columns
@@ -39,7 +39,7 @@ SPARSE = 4
 """A file whose rows have numbers beyond so many times their count is numbered anew."""
 WAIT = 1.0
 """Seconds for another process to end what it has begun; one that keeps the file keeps it longer."""
-REMEDY = "move the file away to start from the beginning"
+REMEDY = "move the file away to start over"
 CONTENT = {
     "tracker": "saved tracker",
     "bank": "saved bank",
@@ -224,7 +224,9 @@ class StoreFile:
         [kind] = self._meta("kind")
         if kind != self.kind:
             what = CONTENT[self.kind]
-            raise ValueError(f"{self.path} is no {what}, but the file of a {kind}; {self._remedy}")
+            raise ValueError(
+                f"{self.path} is not a {what}, but the file of a {kind}; {self._remedy}"
+            )
         return False
 
     def _meta(self, *names: str) -> list[Any]:
@@ -233,7 +235,9 @@ class StoreFile:
             return [json.loads(values[name]) for name in names]
 
     def _foreign(self) -> ValueError:
-        return ValueError(f"{self.path} is damaged, or no {CONTENT[self.kind]}; {self._remedy}")
+        return ValueError(
+            f"{self.path} is damaged, or is not a {CONTENT[self.kind]}; {self._remedy}"
+        )
 
     def _damage(self, what: object) -> ValueError:
         text = " ".join(str(what).split())
@@ -415,8 +419,11 @@ class StoreFile:
 
 def _connected(path: Path, write: bool) -> sqlite3.Connection:
     """Open a database."""
-    # The others are for a folder that cannot be written; in the last, no log is waiting.
-    for way in ("rw",) if write else ("rw", "ro", "ro&immutable=1"):
+    # The others are for a folder that cannot be written; the last does not see a log.
+    log = Path(f"{real_path(path)}-wal")
+    has_log = log.exists() and log.stat().st_size
+    ways = ["rw"] if write else ["rw", "ro"] if has_log else ["rw", "ro", "ro&immutable=1"]
+    for way in ways:
         where, db = f"{uri_of(path.absolute())}?mode={way}", None
         try:
             db = sqlite3.connect(
@@ -431,7 +438,7 @@ def _connected(path: Path, write: bool) -> sqlite3.Connection:
                 db.close()
             code = getattr(error, "sqlite_errorcode", 0) & 0xFF
             unwritable = code in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY)
-            if write or not unwritable or "immutable" in way:
+            if not unwritable or way == ways[-1]:
                 raise
     raise AssertionError
 

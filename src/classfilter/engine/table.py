@@ -63,7 +63,7 @@ class Columns(NamedTuple):
 def check_name(stream: Hashable) -> None:
     """Raise for a name that can never be found again: NaN."""
     if stream != stream:
-        problem = "is {}, which equals nothing, not even itself"
+        problem = "is {}, which does not even equal itself"
         raise RowError("stream", stream, problem=problem, fix="give it a name")
 
 
@@ -183,7 +183,7 @@ class StreamTable:
         """Return the slot of a stream, or raise and say that there is none."""
         slot = self.slots.get(stream)
         if slot is None:
-            raise KeyError(f"there is no stream {stream!r}; it had no row yet, or was dropped")
+            raise KeyError(f"there is no stream {stream!r}; it has had no rows yet, or was dropped")
         return slot
 
     def slots_of(self, streams: Iterable[Hashable]) -> Ints:
@@ -223,8 +223,8 @@ class StreamTable:
         return JumpError(
             "time",
             at,
-            problem=f"is {{}}, more than {self.max_jump:g} after {last!r}, that of the last row of "
-            f"stream {stream!r}",
+            problem=f"is {{}}, more than {self.max_jump:g} after {last!r}, the time of the last "
+            f"row of stream {stream!r}",
             must="it is rejected, unless the next row of the stream confirms it",
         )
 
@@ -237,7 +237,7 @@ class StreamTable:
         return RowError(
             "time",
             at,
-            problem=f"is {{}}, {relation} {last!r}, that of the last row of stream {stream!r}",
+            problem=f"is {{}}, {relation} {last!r}, the time of the last row of stream {stream!r}",
             fix="give the rows of a stream in order of time",
         )
 
@@ -373,7 +373,7 @@ class StreamTable:
     def expire(self, now: float) -> list[Any]:
         """Set the clock, and forget what is over; return those streams."""
         if self.expire_after is None:
-            raise ValueError("the tracker has no expire_after; give it one")
+            raise ValueError('the tracker has no expire_after; give one, such as expire_after="1h"')
         if not math.isfinite(now):
             raise ValueError(f"now is {now}; it must be finite")
         self._set_clock(now)
@@ -443,10 +443,8 @@ class StreamTable:
         slot, slots = self.slot(old), self.slots
         check_name(new)
         if new in slots:
-            problem = f"is {{}}, a stream with rows of its own, so that {old!r} cannot go on as it"
-            raise ArgumentError(
-                "new", new, problem=problem, fix=f"forget those first: drop([{new!r}])"
-            )
+            problem = f"is {{}}, which already has rows, so {old!r} cannot continue as it"
+            raise ArgumentError("new", new, problem=problem, fix=f"drop it first: drop([{new!r}])")
         confirmed = [(new if name == old else name, event) for name, event in self.confirmed]
         started = {
             (new if name == old else name, k, start): None for name, k, start in self.started

@@ -105,7 +105,7 @@ def take_rows(
 ) -> tuple[Rows, list[Any]]:
     """Return rows of streams, checked, and the name of the stream of each."""
     if streams is None:
-        fix = "let a tracker give each object an id first: without one, tracker_id is None"
+        fix = "run an object tracker first: without one, tracker_id is None"
         raise ArgumentError("streams", None, must="every row needs the name of its stream",
                             fix=fix)  # fmt: skip
     names: list[Any] = streams.tolist() if hasattr(streams, "tolist") else list(streams)

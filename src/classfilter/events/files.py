@@ -135,7 +135,7 @@ def read_events(
     """
     kind = event_format(path, format)
     if kind.read is None:
-        must = f"{kind.name} is only written; read_events reads {_suffixes(reading=True)}"
+        must = f"{kind.name} can only be written; read_events reads {_suffixes(reading=True)}"
         fix = 'a table of another program is read with format="tsv" and columns='
         raise ArgumentError("path", str(path), must=must, fix=fix)
     _check_format_options(kind, options, kind.read_options)
@@ -173,7 +173,9 @@ def _suffixes(reading: bool = False) -> str:
 
 def _check_start(kind: Format, start: Any) -> None:
     if start is not None and not kind.seconds:
-        raise ArgumentError("start", start, f"{kind.name} holds times as they are, without it")
+        raise ArgumentError(
+            "start", start, f"{kind.name} holds the times as they are: leave it out"
+        )
 
 
 def _check_format_options(kind: Format, options: Mapping[str, Any], known: tuple[str, ...]) -> None:

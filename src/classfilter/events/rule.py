@@ -277,8 +277,8 @@ class EventRule:
         if isinstance(self.merge_gap, dict) and heads.is_exclusive:
             raise ArgumentError(
                 "merge_gap", self.merge_gap, problem="is {}, but the classes exclude each other",
-                must="only several labels at once have gaps of their own",
-                fix="give one duration, or min_duration of what is between",
+                must="only multi-label rules have a gap for each label",
+                fix="give one duration, or min_duration of the classes in between",
             )  # fmt: skip
         for argument in BY_CLASS:
             value = getattr(self, argument)
@@ -380,7 +380,7 @@ def _span(argument: str, _: Option, value: Any, entry: str | None = None) -> flo
     """Return a duration that is neither negative nor infinite."""
     span = duration(argument, value, entry)
     if not 0 <= span < math.inf:
-        must = "it must not be negative, and finite"
+        must = "it must be finite and not negative"
         raise ArgumentError(argument, value, must=must, entry=entry)
     return span
 

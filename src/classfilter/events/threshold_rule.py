@@ -69,7 +69,7 @@ class ThresholdRule:
                 continue
             span = duration(name, value)
             if not 0 <= span < np.inf:
-                raise ArgumentError(name, value, must="it must not be negative, and finite")
+                raise ArgumentError(name, value, must="it must be finite and not negative")
             object.__setattr__(self, name, span)
         if self.max_gap == 0:
             fix = "give a positive duration, or None"

@@ -159,7 +159,7 @@ def _repeated(rows: Rows, order: Ints, steps: Floats) -> ArgumentError | None:
         "the table",
         twice,
         problem=f"has {{}} rows with {repetition}",
-        fix="each counts: leave them out",
+        fix="each of them counts: remove the duplicates",
     )
 
 
@@ -169,7 +169,7 @@ def alike(names: Collection[Any], argument: str) -> ArgumentError | None:
     Examples
     --------
     >>> alike(["Ann", "bob", "ann "], "streams").must
-    'they are counted apart'
+    'they are treated as different'
     """
     if len({str(name).strip().casefold() for name in names}) == len(names):
         return None
@@ -196,10 +196,10 @@ class Spelling:
         return ArgumentError(
             self._argument,
             name,
-            problem=f"are {other!r} and {{}}, which differ only in capitals, spaces or as number "
+            problem=f"are {other!r} and {{}}, which differ only in case, spaces, or as number "
             "and text",
-            must="they are counted apart",
-            fix="write them alike if they are one",
+            must="they are treated as different",
+            fix="spell them the same if they are one",
         )
 
 
@@ -332,7 +332,7 @@ class TimeScale:
         if self._step is None or self._half_life is None:
             return None
         if self._step > ALONE * self._half_life:
-            effect = "each row stands alone and nothing is filtered"
+            effect = "each row stands alone, so nothing is filtered"
         elif (
             self._averages
             and STILL_STEPS * self._step < self._half_life < np.inf

@@ -63,8 +63,8 @@ def _order_error(time: float, before: float, row: int, kind: TimeKind) -> RowErr
     return RowError(
         "time",
         time,
-        problem=f"is {shown}, {'before' if back else 'too long after'} {other}, that of the row "
-        "before it",
+        problem=f"is {shown}, {'before' if back else 'too long after'} {other}, the time of the "
+        "row before it",
         fix=SORT if back else "leave the row out",
         row=row,
         hints=hints,
@@ -189,7 +189,9 @@ class Rows:
         if stream not in self.streams:
             names = ", ".join(map(repr, self.streams[:5])) + ", ..." * (len(self.streams) > 5)
             raise ArgumentError("stream", stream, must=f"the streams are {names}")
-        return self.by_stream()[stream]
+        order, _, _ = self.grouped()
+        own_rows = order[self.stream[order] == self.streams.index(stream)]
+        return replace(self.take(own_rows), streams=(stream,), sort=False)
 
     def __iter__(self) -> NoReturn:
         raise TypeError("Rows do not iterate; rows.streams has the names, rows[name] a stream")

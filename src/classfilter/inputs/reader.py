@@ -426,6 +426,8 @@ def _require_read(data: Rows, **options: Any) -> Rows:
     """Return Rows as they are; options of reading come too late for them."""
     for name, value in options.items():
         if value not in (None, False, "probabilities"):
-            problem = "is {}, but the rows are read already"
-            raise ArgumentError(name, value, problem=problem, fix="give it where they are read")
+            problem = "is {}, but the rows have already been read"
+            raise ArgumentError(
+                name, value, problem=problem, fix="give it to the call that reads them"
+            )
     return data

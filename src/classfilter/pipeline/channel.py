@@ -54,7 +54,7 @@ class Channel:
     def __init__(self, matrix: ArrayLike, prior: ArrayLike | None = None) -> None:
         counts = _check_counts(matrix)
         if counts.shape[0] < 2:
-            raise ValueError(f"matrix has {counts.shape[0]} row; there are two classes or more")
+            raise ValueError(f"matrix has {counts.shape[0]} row; at least two classes are needed")
         empty = counts.sum(axis=1) <= 0
         if empty.any():
             raise ValueError(

@@ -42,7 +42,7 @@ def channels_of_heads(channel: Any, heads: Heads, source: str) -> Any:
             problem = f"has {{}} classes, but the filter has {size}"
             count = len(one.prior) if isinstance(one, Channel) else one
             must = "" if heads.is_exclusive else "a label has two classes, off and on"
-            fix = "give a Channel of so many"
+            fix = "give a Channel with that many"
             raise ArgumentError("channel", count, problem=problem, must=must, fix=fix, entry=source)
     if not by_head:
         return channel

@@ -16,6 +16,7 @@ from ..errors import ArgumentError, RowError, names_keywords
 from ..events import EventRule
 from ..filters import (
     Filter,
+    StickyFilter,
     StreamRunner,
     check_smoother,
     heads_of_filter,
@@ -26,6 +27,7 @@ from ..inputs import Heads, Rows, at_reliability, head_prediction
 from ..policy import Adaptive, Periodic, Policy
 from ..support.atomic import atomic_write
 from ..support.html import block, table
+from ..support.text import titled
 from ..support.types import Array, Bools, Floats, Weights
 from ..support.validation import Factorized
 from .channel import Channels
@@ -58,7 +60,9 @@ def require_filter(filter: Any) -> Any:  # noqa: A002
     if hasattr(filter, "observe_rows"):
         raise TypeError("filter is a Pipeline; give its filter: pipeline.filter")
     if not hasattr(filter, "update"):
-        raise TypeError(f"filter is {filter!r}; give a filter, or a pipeline as of load or tune")
+        raise TypeError(
+            f"filter is {filter!r}; give a filter, or a pipeline such as load and tune return"
+        )
     return filter
 
 
@@ -151,6 +155,17 @@ class Observation(NamedTuple):
     source: str
     beta: float
     probs: Any
+
+
+def in_words(part: Any) -> str:
+    """Return a filter, a policy or a rule, and how long a class lasts or is remembered by it."""
+    text, filters = repr(part), getattr(part, "filters", (part,))
+    dwells = [time for f in filters if isinstance(f, StickyFilter) for time in f._dwell]
+    if dwells:
+        low, high = (f"{time:.3g}" for time in (min(dwells), max(dwells)))
+        return f"{text}, dwell {low if low == high else f'{low} to {high}'}"
+    half_life = getattr(part, "_half_life", None)
+    return text if half_life is None else f"{text}, half-life {half_life:.3g}"
 
 
 class FreshFilter:
@@ -559,7 +574,23 @@ class Pipeline:
         return f"Pipeline({self._fresh!r}, beta={self.beta}{channel}{policy}{rule}{smoother})"
 
     def __str__(self) -> str:
-        return repr(self) if self.tuning is None else self.tuning.summary(self)
+        if self.tuning is not None:
+            summary: str = self.tuning.summary(self)
+            return summary
+        smoother = None if self.smoother is None else self.smoother._fresh
+        parts = {"Policy": self.policy, "Events": self.rule, "Smoother": smoother}
+        rows = [("Filter", in_words(self._fresh)), ("Weights", self._weights_in_words())]
+        rows += [(title, in_words(part)) for title, part in parts.items() if part is not None]
+        return titled(rows)
+
+    def _weights_in_words(self) -> str:
+        weights = self.beta if isinstance(self.beta, dict) else {"every source": self.beta}
+        weights = weights | {name: self.beta for name in self.channel if name not in weights}
+        return ", ".join(
+            f"{name} {weight_text(weight)}"
+            + " through its channel" * (self.channel.get(name) is not None)
+            for name, weight in weights.items()
+        )
 
     def _repr_html_(self) -> str:
         weights = self.beta if isinstance(self.beta, dict) else {"all": self.beta}

@@ -83,12 +83,12 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(content) < len(pairs):
         names = [key for key, _ in pairs]
         twice = next(key for key in names if names.count(key) > 1)
-        raise ValueError(f"key {twice} is there twice; keep one")
+        raise ValueError(f"key {twice} appears twice; keep one")
     return content
 
 
 def _number(name: str) -> None:
-    raise ValueError(f"it has {name}, which is no number of JSON")
+    raise ValueError(f"it has {name}, which is not valid in JSON")
 
 
 def from_settings(content: Mapping[str, Any], title: str = "") -> Pipeline:
@@ -115,7 +115,9 @@ def from_settings(content: Mapping[str, Any], title: str = "") -> Pipeline:
         raise ValueError(f"{title}scores is {scores!r}; {rule}")
     for name in ("labels", "heads"):
         if name in content and scores == "probabilities":
-            raise ValueError(f'{title}{name} needs "scores": "independent", several labels at once')
+            raise ValueError(
+                f'{title}{name} needs "scores": "independent": it is for multi-label settings'
+            )
     read = _of_rows if scores == "probabilities" else _of_heads
     f, weights, channels = read(content, classes, title)
     smoother = None
@@ -174,7 +176,7 @@ def _check_prepared(section: Any, f: Filter, title: str) -> None:
     except (KeyError, ValueError):
         belongs = False
     if not belongs:
-        raise ValueError(f"{title}prepared is not that of options.transitions; remove it")
+        raise ValueError(f"{title}prepared does not belong to options.transitions; remove it")
 
 
 def _of_heads(

@@ -541,7 +541,7 @@ def _increasing_times(time: ArrayLike) -> Floats:
 def _stream(time: ArrayLike, labels: ArrayLike, name: str) -> tuple[Floats, Ints]:
     t, k = _increasing_times(time), np.asarray(labels)
     if k.shape != t.shape:
-        hint = "; timeline draws several labels at once" if k.ndim == 2 else ""
+        hint = "; timeline draws multi-label data" if k.ndim == 2 else ""
         raise ValueError(f"{name} has shape {k.shape}; it must be {t.shape} like time{hint}")
     return t, k.astype(np.intp)
 

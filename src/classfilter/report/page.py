@@ -163,7 +163,7 @@ def labels_section(
 ) -> str:
     """Say of each label how often it is on, how often that changes, and how right it is."""
     header = ["label", "on, as predicted", "filtered"]
-    header += ["changes an hour, as predicted", "filtered"]
+    header += ["switches per hour, as predicted", "filtered"]
     if labelled:
         header += ["F1, as predicted", "precision", "recall", "F1, filtered"]
     measures = measures or label_measures(recs, tuned, labelled)
@@ -179,7 +179,7 @@ def labels_section(
 def _measures(
     recs: Sequence[Rows], tuned: Pipeline, name: str, labelled: bool
 ) -> list[list[float]]:
-    """Return, of each column of a head, shares that are on, changes an hour, and scores."""
+    """Return, of each column of a head, shares that are on, switches per hour, and scores."""
     heads, pipe = recs[0].heads, tuned.head(name)
     h = heads.place(name)
     classes = range(heads.sizes[h])[-len(heads.columns[h]) :]
@@ -346,10 +346,10 @@ def _check_heads(recs: Sequence[Rows], tuned: Pipeline | None) -> None:
         fix = "write a report on each head: report(rows.head(name), path)"
         raise ArgumentError("rows", list(heads.names), problem=problem, fix=fix)
     if tuned is not None and recs and tuned.heads.is_exclusive != exclusive:
-        must = "the recordings have several labels at once, which need a MultiLabelFilter"
+        must = "the recordings are multi-label and need a MultiLabelFilter"
         fix = "read them without it, or give settings of a MultiLabelFilter"
         if exclusive:
-            must = "the recordings have one class at a time, but the filter several labels at once"
+            must = "the recordings have one class at a time, but the filter is multi-label"
             fix = 'read them with scores="independent"'
         raise ArgumentError("tuned", type(tuned.filter).__name__, must=must, fix=fix)
 

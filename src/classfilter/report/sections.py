@@ -54,7 +54,7 @@ def streams_section(streams: NamedRecordings, tuned: Pipeline, labelled: bool) -
     recs, exclusive = [rec for _, rec in streams], tuned.heads.is_exclusive
     rates = rates_of_sources(recs)
     header = ["stream", "rows", "hours"]
-    header += ["changes an hour, as predicted", "filtered"] * exclusive
+    header += ["switches per hour, as predicted", "filtered"] * exclusive
     header += ["accuracy, as predicted", "filtered"] * (exclusive and labelled)
     lines = []
     for name, rec in streams[:MAX_STREAMS]:

@@ -118,7 +118,7 @@ def indicator(y: Any) -> tuple[list[Any], Ints] | None:
     if matrix.ndim != 2 or matrix.shape[1] == 1:
         return None
     if type_of_target(matrix) != "multilabel-indicator" or not np.isin(matrix, (0, 1)).all():
-        must = "of several labels, it is an indicator matrix"
+        must = "multi-label targets are an indicator matrix"
         fix = "give one column per label, 1 where it is true and 0 where not"
         raise ArgumentError("y", matrix.shape, must, fix, problem="has shape {}")
     return list(class_names(named_classes(y) or matrix.shape[1])), matrix.astype(np.intp)
@@ -357,7 +357,7 @@ class FilteredClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
         empty = rows.take(slice(0))
         if Pipeline.of(chosen).heads.noun != heads.noun:
             problem = f"y has {heads.noun} that {heads.relation}"
-            fix = "several labels at once need MultiLabelFilter(labels, filter)"
+            fix = "multi-label targets need MultiLabelFilter(labels, filter)"
             raise ArgumentError("filter", chosen, must=problem, fix=fix)
         run_filter(chosen, empty, self.lag)  # so that a filter that does not fit is an error here
         rule = rule_of(self.event_rule, chosen, empty, self.lag)

@@ -51,6 +51,12 @@ class Criterion(NamedTuple):
     part: Ints
     of_rows: bool = False
 
+    @property
+    def likelihood(self) -> Floats:
+        """How likely what judges is in each class, (T, K), up to a factor."""
+        whole = self.of_rows or self.name == LABELS
+        return self.scores if whole else np.exp(self.scores) - SCORE_FLOOR
+
     def of(self, filtered: Floats) -> Floats:
         """Return the scores of filtered rows (T, K) where they count."""
         rows = np.flatnonzero(self.judged)

@@ -74,6 +74,8 @@ def describe(
         lines.append(f"Once the predictions change class, it follows {after(effect)}.")
     if candidate.family not in RULES:
         lines.append(f"Weights: {weights_in_words(candidate)}.")
+    for one in () if effect is None else effect.lost:
+        lines.append(f"{one}{', though they come in runs' * one.in_runs}.")
     return lines
 
 

@@ -158,7 +158,7 @@ class LabelTuning:
         if often:
             warnings.warn(
                 f"{', '.join(often)}: with the pooled settings there are more than {max_changes:g} "
-                "changes an hour. Allow more changes, or record for longer.",
+                "switches per hour. Allow more switches, or record for longer.",
                 stacklevel=4,
             )
         return tuned

@@ -154,16 +154,21 @@ def rates_of(matrix: Floats) -> Floats:
     return rates
 
 
-def estimate_model(rows: JoinedRows, named: bool = True) -> EstimatedModel:
+def estimate_model(
+    rows: JoinedRows, named: bool = True, power: float = PRIOR_POWER
+) -> EstimatedModel:
     """Estimate shares, transitions and channels; the reference is the first source.
 
-    `named` says whether it anchors the classes, or the slow sources do.
+    `named` says whether it anchors the classes, or the slow sources do; `power` is that of the
+    mean prediction in the filter's prior.
     """
     line = Timeline(rows)
-    return model_of(rows, line, estimate(rows, line, 0 if named else None))
+    return model_of(rows, line, estimate(rows, line, 0 if named else None), power)
 
 
-def model_of(rows: JoinedRows, line: Timeline, found: Estimate) -> EstimatedModel:
+def model_of(
+    rows: JoinedRows, line: Timeline, found: Estimate, power: float = PRIOR_POWER
+) -> EstimatedModel:
     """Return the model that runs, of an estimate."""
     K, n = len(rows.classes), rows.streams
     shares = (n * found.shares + PSEUDO_STREAMS / K) / (n + PSEUDO_STREAMS)
@@ -173,7 +178,7 @@ def model_of(rows: JoinedRows, line: Timeline, found: Estimate) -> EstimatedMode
     # Where most classes change within a step, a shorter one is exact to more digits.
     part = min(1.0, 1 / float(-np.diag(rates).min()))
     transitions = Transitions(exponential(rates * part), part * line.tau)
-    prior = tempered(mean_shares(rows.observed[rows.of_reference]), PRIOR_POWER)
+    prior = tempered(mean_shares(rows.observed[rows.of_reference]), power)
     alone = by_best(rows, line, found)
     channel, right = {}, right_by_others(agreements(rows))
     for i, name in enumerate(rows.sources):
@@ -181,15 +186,17 @@ def model_of(rows: JoinedRows, line: Timeline, found: Estimate) -> EstimatedMode
         channel[name, TIED_WAY] = Channel(right[i] * np.eye(K) + (1 - right[i]) / K, prior)
         if name in rows.label_sources:
             channel[name, LABELS_WAY] = of_labels(found.confusion[i], found.shares, prior)
-        elif i:
-            probs = rows.observed[own]
+            continue
+        probs = rows.observed[own]
+        if not i and len(rows.sources) > 1:
+            continue  # the reference takes its word
+        channel[name, "posterior"] = Channel(shrunken_means(found.posterior[own], probs), prior)
+        told = alone if i else found.posterior
+        channel[name, "best"] = of_likelihoods(regression(probs, told[own], found.shares), prior)
+        if i:
             calls, last = last_before(rows, own)
             by_calls = shrunken_means(rows.observed[calls], rows.observed[last])
             channel[name, "later"] = Channel(by_calls, prior)
-            by_all = shrunken_means(found.posterior[own], probs)
-            channel[name, "posterior"] = Channel(by_all, prior)
-            likelihoods = regression(probs, alone[own], found.shares)
-            channel[name, "best"] = of_likelihoods(likelihoods, prior)
     return EstimatedModel(shares, prior, transitions, channel, line, found)
 
 

@@ -15,7 +15,7 @@ from .criterion import LABELS
 from .effect import Effect
 from .estimate import agreements
 from .model import LABELS_WAY, MIN_AGREEMENT, TIED_WAY, WAYS, agreement
-from .objective import SCREEN_ROWS, Objective
+from .objective import CAUTION, SCREEN_ROWS, Objective
 
 WEIGHTS = (0.0, 0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.7, 1.0)
 """Of one source."""
@@ -39,6 +39,12 @@ LEAST_AGREED, MOST_AGREED = 1 / 16, 0.95
 """Bounds of the agreement of successive calls that the half-life beside the rule Hold follows."""
 CHANCE = 4.0
 """Of one source: successive predictions that agree by fewer standard errors judge nothing."""
+FIT_BEHIND = 0.02
+"""The fit of one source may be so far behind another filter. Later predictions, which judge, do not
+see a class that is shorter than the time for which they look away."""
+FIT_WAYS = ("posterior", "best")
+"""The channels of one source that are tried: its mean prediction in each class of the fit, and what
+tells these classes best."""
 FORGOTTEN = 1 / 9
 """The half-life in steps of a smoother that remembers next to nothing; it does not raise the
 warning about rows that stand alone, which ten half-lives from row to row do."""
@@ -244,12 +250,15 @@ def search_one(objective: Objective, kind: str) -> Found:
         for name, candidates in families.items()
         if kind == "auto" or name in ("the best Ema", wanted[kind])
     }
-    sticky = best.get("the best sticky filter")
     chosen = best[wanted[kind]] if kind in wanted else objective.safest(list(best.values()), raw)
+    fit = best_fit(objective, chosen) if kind != "dirichlet" else None
+    if fit is not None:
+        best["the best filter of one dwell time"], chosen = chosen, fit
+    sticky = best.get("the best sticky filter")
     why = ""
     by_chance = min(MIN_AGREEMENT, CHANCE / math.sqrt(len(rows.first)))
     judged = objective.criteria[0].name == LABELS
-    if len(rows.sources) == 1 and not judged and agreement(rows) < by_chance:
+    if not judged and agreement(rows) < by_chance:
         chosen = raw
         why = (
             f"successive predictions of {rows.reference!r} agree hardly more than by chance; "
@@ -258,6 +267,29 @@ def search_one(objective: Objective, kind: str) -> Found:
     if chosen == raw:  # of a row without memory, smoothing leaves the prediction
         sticky = alike("stay", 1.0, FORGOTTEN)
     return Found(chosen, sticky, {n: c for n, c in best.items() if c != chosen}, objective, why)
+
+
+def best_fit(objective: Objective, chosen: Candidate) -> Candidate | None:
+    """Return the filter of the fitted transitions, where it may be trusted.
+
+    Errors that last look like changes of class to the fit. Then later predictions fit better to
+    what it says at half the weight, or much better to another filter.
+    """
+    rows = objective.runner.rows
+    (name,) = rows.sources
+
+    def fit(way: str, weight: float = 1.0) -> Candidate:
+        return Candidate("transitions", ((name, weight),), None, ((name, way),))
+
+    ways = (LABELS_WAY,) if rows.label_sources else FIT_WAYS
+    best = max(ways, key=lambda way: objective.mean(fit(way)))
+    full, raw = fit(best), rule("raw", rows.sources, rows.step)
+    ahead, over_raw = (objective.gains(full, other)[0] for other in (chosen, raw))
+    if ahead.gain > CAUTION * ahead.error:
+        return full
+    short = objective.mean(full) > objective.mean(fit(best, 0.5)) and over_raw.gain > over_raw.error
+    by_labels = objective.criteria[0].name == LABELS
+    return full if short and not by_labels and ahead.gain > -FIT_BEHIND else None
 
 
 def _candidate(
@@ -323,7 +355,7 @@ class Limits(NamedTuple):
         parts = []
         if self.changes is not None:
             changes = effect.changes_per_hour if effect else self.changes
-            parts.append(f"{most}{changes:.3g} changes an hour")
+            parts.append(f"{most}{changes:.3g} switches per hour")
         if self.delay is not None:
             delay = effect.delay if effect else self.delay
             parts.append(f"a delay of {most}{delay:.3g}{' s' * in_seconds}")
@@ -367,7 +399,7 @@ def within(
     has, text = limits.in_words(effect, seconds), f"It keeps to the limit, {limit}."
     if limits.excess(effect) > 1:
         text = f"The limit, {limit}, is exceeded: it has {has}."
-        allow = ["more changes"] * (limits.changes is not None)
+        allow = ["more switches"] * (limits.changes is not None)
         allow += ["a longer delay"] * (limits.delay is not None)
         warnings.warn(
             f"nothing that was tried has {limit}; the closest, chosen, has {has}. Allow "

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-import textwrap
 from collections.abc import Callable
 from typing import Any
 
 from ..filters import StickyFilter
 from ..pipeline import Pipeline
+from ..support.text import titled
 from .candidates import WINDOW, Candidate
 from .criterion import LABELS
 from .effect import Effect
@@ -16,7 +16,6 @@ from .event_effect import EventEffect
 from .explanation import in_words, rate_in_words, rate_unit, weights_in_words
 from .streams_needed import Rival
 
-WIDTH = 80
 _KINDS = {
     "transitions": "sticky (HMM), estimated transitions",
     "stay": "sticky (HMM)",
@@ -50,6 +49,8 @@ def summarise(pipe: Pipeline, record: Any, name: str | None = None) -> str:
         rows.append(("Reference", f"{record.reference}, at one step in {every}"))
     if effect is not None and effect.time:
         rows.append(("Switches", _switches(effect)))
+    if effect is not None and effect.lost:
+        rows.append(("Lost", "; ".join(map(str, effect.lost))))
     if events is not None:
         rows += _events(events)
     if effect is not None:
@@ -59,11 +60,7 @@ def summarise(pipe: Pipeline, record: Any, name: str | None = None) -> str:
             if names and title == "Better than":
                 rows.append(("", "each by more than 2 standard errors"))
     lines = [] if effect is None or not effect.streams else [_recordings(effect, name), ""]
-    column = max(len(title) for title, _ in rows) + 2
-    for title, text in rows:
-        first, *rest = textwrap.wrap(text, WIDTH - column, break_long_words=False)
-        lines += [f"{title:<{column}}{first}", *(" " * column + line for line in rest)]
-    return "\n".join(lines)
+    return "\n".join([*lines, titled(rows)])
 
 
 def filter_in_words(pipe: Pipeline, record: Any) -> str:

@@ -2,31 +2,32 @@ r"""The temperature that makes probabilities honest: :math:`p^{1/T}`, normalised
 
 Found by log-loss, which is convex in 1 / T. With labels, these are the target. Without, and where
 several sources are joined, the target is what the best source itself predicts: how far the filtered
-row after it must be heated to agree best. Rows of one source are judged likewise.
+row after it must be heated to agree best. Of one source, later predictions have a say, too.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
+from ..filters import RawFilter
 from ..inputs import Rows
 from ..pipeline import Pipeline, has_temperature, tempered
 from ..support.types import Array, Floats, Ints
+from .criterion import Criterion
+from .rows import JoinedRows
 
 OF_FILTERED, OF_SMOOTHED = 1.2, 1.7
 """Temperatures of filtered and of smoothed rows, times the root of that by which filtered rows
 agree best with the best source. Chosen among 31 statistics on 20 real sets, each left out once."""
 LABELS_FILTERED, LABELS_SMOOTHED = 1.3, 2.0
 """The same where the best source gives labels, which do not say how sure they are."""
-OWN_SHARE = 0.6
-"""Of one source, the target of a row is the prediction's most probable class with this share, and
-the prediction itself with the rest. The class alone shares the errors of the row, and gives too low
-a temperature; the prediction alone has its own uncertainty in it, and gives too high a one. Chosen
-on geolife, ltafdb, wisdm, extrasensory and simulated days, each source by itself: of 1, 0.75, 2/3,
-0.6, 0.5, 0.4 and 0 the one with the largest mean gain of those that are worse than 1 nowhere."""
+FORETOLD = np.geomspace(0.7, 5.0, 41)
+"""Temperatures of one source that are tried on later predictions. Where a class lasts shorter than
+the time for which these look away, they ask for less than labels do: for 0.2 on wisdm."""
 LOWEST, HIGHEST = 0.1, 10.0
 FLOOR = 1e-6
 """Smaller probabilities count as this: or else one sure error would outweigh thousands of rows."""
@@ -54,9 +55,7 @@ class Temperature(NamedTuple):
     after: float
 
 
-def find_temperature(
-    probs: Floats, target: Floats, parts: Ints | None = None, lowest: float = LOWEST
-) -> Temperature:
+def find_temperature(probs: Floats, target: Floats, parts: Ints | None = None) -> Temperature:
     r"""Return the temperature of probabilities (T, K) with the least log-loss.
 
     The loss is the mean of :math:`-\sum_k y_k \log q_k` with the target y (T, K) and
@@ -86,7 +85,7 @@ def find_temperature(
         total = np.log(np.exp(tau * (logs - top[:, None])).sum(axis=1)) + tau * top
         return float(np.mean(total - tau * expected))
 
-    low, high = 1 / HIGHEST, 1 / lowest
+    low, high = 1 / HIGHEST, 1 / LOWEST
     tau = min(max(1.0, low), high)
     slope, curvature = slopes(tau)
     for _ in range(60):  # Newton's method, kept between bounds that close in on the least loss
@@ -108,12 +107,16 @@ def find_temperature(
 
 
 def with_temperatures(
-    tuned: Pipeline, recordings: Sequence[Rows], observed: Floats, best: str | None
+    tuned: Pipeline,
+    recordings: Sequence[Rows],
+    rows: JoinedRows,
+    criterion: Criterion,
+    best: str | None,
 ) -> Pipeline:
     """Return what was tuned with its temperatures, found without labels.
 
     Where several sources are joined, the `best` one says how far rows are to be heated. Where all
-    count as one source, temperatures are at least 1, by the observed rows (T, K) of all recordings.
+    count as one source, their own and later predictions do, by the criterion.
     """
     smoother = tuned.smoothing
     filtered = smoothed = None
@@ -122,10 +125,17 @@ def with_temperatures(
         filtered = filtered if has_temperature(tuned.filter) else None
         smoothed = smoothed if has_temperature(smoother.filter) else None
         return tempered(tuned, filtered, smoothed)
+
+    def of_one(run: Callable[[Rows], Array]) -> float:
+        probs = np.concatenate([run(rec)[rec.observed()] for rec in recordings])
+        return _of_one_source(probs.astype(np.float64), rows.observed, criterion)
+
+    if isinstance(tuned.filter, RawFilter):
+        return tuned  # what smooths leaves rows as they are, too
     if has_temperature(tuned.filter):
-        filtered = _of_one_source(recordings, observed, tuned.run)
+        filtered = of_one(tuned.run)
     if has_temperature(smoother.filter):
-        smoothed = _of_one_source(recordings, observed, tuned.smooth)
+        smoothed = of_one(tuned.smooth)
     return tempered(tuned, filtered, smoothed) if filtered or smoothed else tuned
 
 
@@ -144,13 +154,26 @@ def _of_several(tuned: Pipeline, recordings: Sequence[Rows], best: str) -> tuple
     return round(OF_FILTERED * root, 2), round(OF_SMOOTHED * root, 2)
 
 
-def _of_one_source(
-    recordings: Sequence[Rows], observed: Floats, run: Callable[[Rows], Array]
-) -> float:
-    """Return the temperature, 1 or more, that predicts each row's own prediction best."""
-    P = np.concatenate([run(rec)[rec.observed()] for rec in recordings])
-    some = slice(None, None, max(1, len(observed) // MAX_ROWS))
-    raw, P = observed[some], P[some].astype(np.float64)
-    best = np.eye(raw.shape[1])[raw.argmax(axis=1)]
-    target = OWN_SHARE * best + (1 - OWN_SHARE) * raw / raw.sum(axis=1, keepdims=True)
-    return round(find_temperature(P, target, lowest=1.0).value, 2)
+def _of_one_source(probs: Floats, said: Floats, criterion: Criterion) -> float:
+    """Return the temperature of filtered or smoothed rows (T, K) of one source.
+
+    It is between that in which later predictions are most likely, which is too low where they
+    share errors, and that which agrees best with the rows as they were `said`, which is too high.
+    """
+    some = slice(None, None, max(1, len(probs) // MAX_ROWS))
+    own = find_temperature(probs[some], said[some]).value
+    judged = np.flatnonzero(criterion.judged)[some]
+    foretold = most_likely_temperature(probs[judged], criterion.likelihood[judged])
+    return round(math.sqrt(own * foretold), 2)
+
+
+def most_likely_temperature(probs: Floats, likelihood: Floats) -> float:
+    """Return the temperature of probabilities (T, K) in which later predictions are most likely."""
+    logs = np.log(np.maximum(probs, FLOOR))
+
+    def score(temperature: float) -> float:
+        p = np.exp((logs - logs.max(axis=1, keepdims=True)) / temperature)
+        p /= p.sum(axis=1, keepdims=True)
+        return float(np.log((p * likelihood).sum(axis=1)).mean())
+
+    return float(max(FORETOLD, key=score))

@@ -42,11 +42,18 @@ from .folds import (
 )
 from .label_tuning import LabelTuning
 from .memory import estimate_memory
-from .model import MIN_AGREEMENT, EstimatedModel, agreement, estimate_model, mean_shares, tempered
+from .model import (
+    MIN_AGREEMENT,
+    PRIOR_POWER,
+    EstimatedModel,
+    agreement,
+    estimate_model,
+    mean_shares,
+)
 from .objective import Objective, Progress
 from .operating import limits_of, with_operating_point
 from .passes import Passes
-from .record import TuningRecord, noted
+from .record import TuningRecord, noted, record_of
 from .rows import LABEL_RELIABILITY, JoinedRows, concatenate
 from .search import NEARER, Found, Limits, search_one, search_several, within
 from .sources import (
@@ -129,7 +136,10 @@ def untuned(
 Kind = Literal["auto", "dirichlet", "sticky"]
 KINDS = ("auto", "sticky", "dirichlet")
 ONE_SOURCE_POWER = 0.25
-"""The prior of the sticky filter is the shares to this power, where all sources count as one."""
+"""The prior of the sticky filter is the mean prediction to this power, of one source."""
+MOSTLY = 0.75
+"""A class that loses more of its predicted rows, in runs, is warned of; with a limit, that is told
+in the table only."""
 EXPECTED = {"auto": 80, "sticky": 40, "dirichlet": 40}
 """About how many candidates are tried."""
 
@@ -257,11 +267,26 @@ def tune(
         result = by_label.result(limits.changes, progress)
     else:
         result = _tune_classes(several, filter, best, *how, progress, reference is not None)
+        if filter != "dirichlet" and not limits:
+            _warn_of_lost_classes(record_of(result).effect)
     recordings = thin(several, best, rate).recordings
     result = with_event_rule(result, recordings, durations, labels)
     if point is not None:
         result = with_operating_point(result, recordings, *point)
     return _without_weight(result, useless) if useless else result
+
+
+def _warn_of_lost_classes(effect: Effect | None) -> None:
+    """Warn of classes that are predicted in runs and that the filter mostly overrules."""
+    mostly = [one for one in effect.lost if one.gone > MOSTLY * one.predicted] if effect else []
+    lost = [one for one in mostly if one.in_runs]
+    if lost:
+        warnings.warn(
+            f"{'; '.join(map(str, lost))}, though they come in runs, which errors seldom do. If "
+            "they matter, set a dwell that is no longer than theirs, such as StickyFilter(classes, "
+            'dwell="15s").',
+            stacklevel=4,
+        )
 
 
 def _without_useless(several: list[Rows]) -> tuple[list[Rows], list[str]]:
@@ -431,22 +456,17 @@ def prepare(
         )
     passes, agreed = Passes(rows), agreement(rows)
     several = len(rows.sources) > 1
-    # Where the reference cannot judge, the rows of all sources do.
-    counted = rows.of_reference if several or len(rows.sources) == 1 else rows.source >= 0
-    if counted.sum() < min_predictions or rows.of_reference.sum() < 2:
+    if rows.of_reference.sum() < max(min_predictions, 2):
         return None
-    if several:
-        model = estimate_model(rows)
-    else:
-        shares = mean_shares(rows.probs)
-        model = EstimatedModel(shares, tempered(shares, ONE_SOURCE_POWER), None, {})
+    model = estimate_model(rows, power=PRIOR_POWER if several else ONE_SOURCE_POWER)
     if labels:
         criteria = [by_labels(rows)]
     elif several:
         criteria = by_future(rows, model, agreed >= MIN_AGREEMENT)
     else:
-        memory = estimate_memory(rows, model.shares)
-        criteria = [by_target(rows, *later_target(rows, passes, model.shares, memory))]
+        shares = mean_shares(rows.probs)
+        memory = estimate_memory(rows, shares)
+        criteria = [by_target(rows, *later_target(rows, passes, shares, memory))]
         if not criteria[0].judged.any():
             return None
     calls = estimate_calls(rows)
@@ -525,7 +545,7 @@ def _result(
         sources=() if one else facts_of_sources(rows, model, dict(chosen.beta)),
     )
     best = None if one else rows.reference
-    tuned = with_temperatures(tuned, prepared.recordings, rows.observed, best)
+    tuned = with_temperatures(tuned, prepared.recordings, rows, objective.criteria[0], best)
     facts = rows, chosen, criterion, score, rivals, prepared.assumptions, prepared.assumed, one
     safe = f"The safe rule: {found.why_safe}." if found.why_safe else ""
     limit = " ".join(filter(None, [safe, limit]))

@@ -1,4 +1,4 @@
-"""RTTM: a line SPEAKER of ten fields for each event."""
+"""RTTM: a SPEAKER line of ten fields for each event."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ NA = "<NA>"
 
 
 def write_rttm(events: Sequence[Any]) -> str:
-    """Return RTTM: a line SPEAKER with ten fields for each event."""
+    """Return RTTM: a SPEAKER line with ten fields for each event."""
     none = f"{NA} {NA}"
     return "".join(
         f"SPEAKER {e.stream or NA} 1 {' '.join(start_and_length(e))} {none} {e.label} "
@@ -36,7 +36,7 @@ def read_rttm(text: str) -> Cells:
             continue
         row = len(events)
         if len(fields) not in (9, 10):
-            must = "a line SPEAKER must have ten fields (or nine, without the last)"
+            must = "a SPEAKER line must have ten fields (or nine, without the last)"
             problem = f"has {len(fields)} fields: {{}}"
             raise RowError("the event", content, problem=problem, must=must, row=row, line=line)
         start = seconds_of(fields[3], "onset", row, line)
@@ -46,9 +46,9 @@ def read_rttm(text: str) -> Cells:
         events.append(cells | {"probability": p})
         lines.append(line)
     if others and not events:
-        must = "events are lines SPEAKER"
+        must = "events are SPEAKER lines"
         raise ArgumentError(
-            "the file", sorted(others), problem="has no line SPEAKER, only {}", must=must
+            "the file", sorted(others), problem="has no SPEAKER line, only {}", must=must
         )
     return events, lines
 

@@ -135,7 +135,11 @@ class _Reader:
             value = None if token is None else str(token)
             problem = "ends too early" if token is None else "has {}"
             raise RowError(
-                "the file", value, problem=problem, must=f"here must be {wanted}", line=self.line
+                "the file",
+                value,
+                problem=problem,
+                must=f"{wanted} is expected here",
+                line=self.line,
             )
         return token
 
@@ -143,7 +147,7 @@ class _Reader:
 def _count(reader: _Reader) -> int:
     number = reader.take(Decimal)
     if not 0 <= number <= len(reader.text) or number != int(number):
-        must = "here must be a number of tiers or intervals"
+        must = "a number of tiers or intervals is expected here"
         raise RowError("the file", float(number), problem="has {}", must=must, line=reader.line)
     return int(number)
 
