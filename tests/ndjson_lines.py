@@ -17,6 +17,7 @@ from typing import Any
 
 import classfilter as cf
 from classfilter import Channel, DirichletFilter, EventRule, Pipeline
+from classfilter.inputs import TableFormat
 from classfilter.live import serve
 from saved_files import meta_of, sql
 from streams import random_stream
@@ -105,6 +106,17 @@ def child(stdin: int = subprocess.PIPE, **arguments: Any) -> Iterator[Any]:
             process.kill()
 
 
+def formed(
+    classes: Any = None,
+    columns: Any = None,
+    scores: str = "probabilities",
+    unit: str | None = None,
+    **arguments: Any,
+) -> dict[str, Any]:
+    """Return arguments of `serve` with what is known of the lines as their form."""
+    return arguments | {"form": TableFormat.of(classes, columns, scores, unit)}
+
+
 def serve_here(
     lines: list[bytes],
     make_filter: Any = DirichletFilter,
@@ -117,7 +129,7 @@ def serve_here(
     with TemporaryFile() as source, TemporaryFile() as sink:
         source.write(b"".join(lines))
         source.seek(0)
-        serve(make_pipe, source=source.fileno(), sink=sink.fileno(), **arguments)
+        serve(make_pipe, source=source.fileno(), sink=sink.fileno(), **formed(**arguments))
         sink.seek(0)
         return sink.readlines()
 

@@ -212,7 +212,7 @@ def test_stream(tmp_path: Path) -> None:
     assert (again.returncode, again.stdout) == (3, "")
     begins, *late = again.stderr.splitlines()
     assert begins == f"walk.state: 1 stream, {len(lines)} lines taken; give the lines after those"
-    assert [line.partition(", that")[0] for line in late] == [
+    assert [line.partition(", the time")[0] for line in late] == [
         f"line {n}: time is {5.0 * (n - 1)}, before 355.0" for n in (1, 2, 3)
     ]
     other = [*COMMAND, "stream", "--half-life", "61s", "--state", "walk.state"]

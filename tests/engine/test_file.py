@@ -416,6 +416,10 @@ def test_a_folder_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.Mon
     with pytest.raises(PermissionError) as error:
         tracker(tmp_path / "file")
     assert error.value.filename == str(tmp_path / "file")
+    (tmp_path / "file-wal").write_bytes(b"a log, which would not be read")
+    with pytest.raises(PermissionError) as error:
+        KINDS["tracker"].read(tmp_path / "file")
+    assert error.value.filename == str(tmp_path / "file")
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 
 import classfilter as cf
 from classfilter.engine import StoreFile
+from classfilter.inputs import TableFormat
 from classfilter.live import serve
 from classfilter.live.streams import resume
 from entry_points import restarted
@@ -220,9 +221,9 @@ def by_lines(case: Case, folder: Path) -> tuple[bytes, Events]:
             source.write(lines[chunk].with_row_index("n", chunk.start).write_ndjson().encode())
             source.seek(0)
             serve(
-                lambda names: pipe, source=source.fileno(), sink=sink.fileno(), state=state,
-                errors=io.StringIO(), events=file, lag=case.live.lag, line_number="n",
-                classes=pipe.heads, **case.live.limits,
+                lambda names: pipe, TableFormat(pipe.heads), source=source.fileno(),
+                sink=sink.fileno(), state=state, errors=io.StringIO(), events=file,
+                lag=case.live.lag, line_number="n", **case.live.limits,
             )  # fmt: skip
             sink.seek(0)
             out += map(json.loads, sink)

@@ -17,6 +17,7 @@ import pytest
 
 import classfilter as cf
 from classfilter.engine import store
+from classfilter.inputs import TableFormat
 from classfilter.live import serve
 from conftest import Run
 from ndjson_lines import as_line, many_rows
@@ -303,8 +304,8 @@ def test_a_smoother_says_how_much_the_class_of_a_line_counts(tmp_path: Path) -> 
         source.write("".join(json.dumps(line) + "\n" for line in lines).encode())
         source.seek(0)
         serve(
-            lambda names: pipe, source=source.fileno(), sink=sink.fileno(), classes=["x", "y"],
-            events=tmp_path / "events", lag=2,
+            lambda names: pipe, TableFormat.of(["x", "y"]), source=source.fileno(),
+            sink=sink.fileno(), events=tmp_path / "events", lag=2,
         )  # fmt: skip
     found = [json.loads(line) for line in (tmp_path / "events").read_text().splitlines()]
     rows = cf.rows(time=np.arange(18.0), probs=labels, classes=["x", "y"])

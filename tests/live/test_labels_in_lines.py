@@ -13,7 +13,7 @@ import numpy as np
 import classfilter as cf
 from classfilter.inputs import Heads
 from classfilter.live import serve
-from ndjson_lines import as_line
+from ndjson_lines import as_line, formed
 
 LABELS = ("robin", "wren")
 PIPE = cf.Pipeline(cf.MultiLabelFilter(LABELS, cf.StickyFilter(2, stay=0.5 ** (1 / 10))))
@@ -27,7 +27,7 @@ def served(lines: list[dict[str, Any]], pipe: Any, **how: Any) -> tuple[list[Any
         source.write(b"".join(map(as_line, lines)))
         source.seek(0)
         given: Any = {"source": source.fileno(), "sink": sink.fileno(), "errors": messages}
-        serve(make, **given, **how)
+        serve(make, **given, **formed(**how))
         sink.seek(0)
         return [json.loads(line) for line in sink], messages.getvalue()
 

@@ -29,16 +29,15 @@ from .options import (
     SMOOTHING,
     SORT,
     Settings,
+    about,
     check_classes,
     check_smoothing,
     end,
     example,
     filter_options,
-    message_of,
     printable,
     progress_bar,
     table_options,
-    warnings_as_lines,
 )
 from .plot import plot
 from .stream import stream
@@ -81,9 +80,9 @@ class Commands(click.Group):
 def cli() -> None:
     """Turn the flickering output of black-box classifiers into a steady class.
 
-    Each command has its own --help, with an example. Exit codes: 0, done; 1, a file or its content
-    is invalid; 2, invalid usage; 3, done, but with rejected lines; 130 and 143, ended by SIGINT and
-    SIGTERM.
+    Each command has its own --help, with an example to copy. Exit codes: 0, success; 1, a file or
+    its content is invalid; 2, invalid usage; 3, success, but some lines were rejected; 130 and 143,
+    stopped by SIGINT and SIGTERM.
     """
 
 
@@ -119,49 +118,45 @@ def filter_command(
 ) -> None:
     """Filter every stream of a file: IN is CSV, Parquet or NDJSON, by its suffix; - is a pipe.
 
-    Columns: time, one p_<class> per class, or prediction, and, where there are any, stream, source
-    and label. OUT has the same rows, with f_<class> and class. Only a part of the file is in
-    memory at a time, but without settings, when the filter is tuned on it first, without labels.
-    With --smooth or --lag, each result uses later rows of its stream
-    too. With --scores independent, each p_<label> counts by itself; OUT has labels, those that are
-    on, in place of class.
+    IN has a column time and either one column p_<class> per class or a column prediction; stream,
+    source and label are optional. OUT has the same rows, with f_<class> and class added. With
+    --smooth or --lag, each result also uses later rows of its stream. With --scores independent,
+    each p_<label> is filtered by itself, and OUT lists the labels that are on instead of one class.
+
+    If you give no settings, the filter is first tuned on IN, without labels, which needs the whole
+    file in memory. Otherwise only a part of the file is in memory at a time.
     """
     check_smoothing(smooth, lag)
     result = Output.of(out, table, settings.config)
-    try:
-        with table.open() as source, warnings_as_lines(table.name):
-            file = TableFile(source, replace(settings.for_table(form), sort=sort))
-            start = time.perf_counter()  # after the import of Polars
-            check_classes(form, file.classes)
-            if settings.tunes and file.rows > MAX_TUNED:
-                raise ValueError(
-                    f"there are more than {MAX_TUNED:,} rows, too many to find the settings of the "
-                    "filter on; run classfilter tune on some of the streams, and give --config"
-                )
-            pipe = make_pipe(
-                settings, file.classes, lambda: read_streams(source, file.format, sort)[1]
+    with about(table.name), table.open() as source:
+        file = TableFile(source, replace(settings.for_table(form), sort=sort))
+        start = time.perf_counter()  # after the import of Polars
+        check_classes(form, file.classes)
+        if settings.tunes and file.rows > MAX_TUNED:
+            raise ValueError(
+                f"there are more than {MAX_TUNED:,} rows, too many to find the settings of the "
+                "filter on; run classfilter tune on some of the streams, and give --config"
             )
-            with (
-                progress_bar(quiet, table.path.name, lambda: file.rows) as show,
-                Signals() as signals,
-                result.open() as written,
-            ):
+        pipe = make_pipe(settings, file.classes, lambda: read_streams(source, file.format, sort)[1])
+        with (
+            progress_bar(quiet, table.path.name, lambda: file.rows) as show,
+            Signals() as signals,
+            result.open() as written,
+        ):
 
-                def progress(rows: int) -> None:
-                    show(rows)
-                    signals.raise_received()
+            def progress(rows: int) -> None:
+                show(rows)
+                signals.raise_received()
 
-                done = filter_to(
-                    file,
-                    written,
-                    result.suffix,
-                    Pipeline.of(pipe, smoothing=smooth or bool(lag)),
-                    lag=0 if lag is None and not smooth else lag,
-                    threads=threads,
-                    progress=progress,
-                )
-    except ValueError as error:
-        raise ValueError(message_of(table.name, error)) from error
+            done = filter_to(
+                file,
+                written,
+                result.suffix,
+                Pipeline.of(pipe, smoothing=smooth or bool(lag)),
+                lag=0 if lag is None and not smooth else lag,
+                threads=threads,
+                progress=progress,
+            )
     took = time.perf_counter() - start
     if settings.tunes and not quiet:
         click.echo(printable(tuned_note(pipe)), err=True)
@@ -175,8 +170,10 @@ def filter_command(
     epilog=example("classfilter demo -o demo.png --report report.html"),
 )
 @click.option("-o", "--out", default="demo.png", show_default=True, help="The picture.")
-@click.option("--days", type=click.IntRange(1), default=25, show_default=True, help="How many.")
-@click.option("--report", help="Write a page on the first days too, to play with: HTML.")
+@click.option(
+    "--days", type=click.IntRange(1), default=25, show_default=True, help="How many days."
+)
+@click.option("--report", help="Also write an interactive page about the first days: HTML.")
 def demo(out: str, days: int, report: str | None) -> None:
     """Filter simulated days, print how accurate it is, and draw the hardest minutes."""
     from ..demo import demonstrate

@@ -9,12 +9,12 @@ import click
 
 from ..inputs import read_table
 from ..pipeline import load
-from .options import FILE, example, message_of, printable, warnings_as_lines
+from .options import FILE, about, example, printable
 
 
 @click.command(
     "export",
-    short_help="Write a filter as C files for firmware, or as JSON.",
+    short_help="Write a filter as C files for firmware.",
     epilog=example("classfilter export walk.json -o firmware && make -C firmware test"),
 )
 @click.argument("config", metavar="CONFIG", type=FILE)
@@ -23,47 +23,44 @@ from .options import FILE, example, message_of, printable, warnings_as_lines
     "--tick",
     default="1ms",
     show_default=True,
-    help="The unit of the device's clock, for events.",
+    help="The tick of the device's clock; times of events are whole ticks.",
 )
 @click.option(
-    "--step", help="The shortest time between two rows: saves memory of a short minimum duration."
+    "--step",
+    help="The shortest time between two rows: it saves memory if the minimum duration is short.",
 )
 def export_command(config: Path, out: Path, tick: str, step: str | None) -> None:
-    """Write a filter as a folder of C files: CONFIG is a file that tune writes.
+    """Write a filter as a folder of C files: CONFIG is a file of settings, as tune writes it.
 
-    The folder compiles anywhere, in single precision: no malloc, no libm, no stdio. Its self-test
-    checks that a compiler and a processor give the same bits as Python.
+    The files compile anywhere, in single precision: no malloc, no libm, no stdio. Their self-test
+    checks that a compiler and a processor give results that are bit-identical to Python's.
     """
     from ..embedded import export
 
-    try:
-        with warnings_as_lines(config):
-            written = export(load(config), out, config.name, tick=tick, step=step)
-    except ValueError as error:
-        raise ValueError(message_of(config, error)) from error
+    with about(config):
+        written = export(load(config), out, config.name, tick=tick, step=step)
     click.echo(f"{out}: {len(written)} files; make -C {out} test compares bits")
 
 
 @click.command(
     "verify",
-    short_help="Compare a device's log with Python, to the bit.",
+    short_help="Check that a device's log is bit-identical to Python.",
     epilog=example("classfilter verify device.csv --config walk.json"),
 )
 @click.argument("table", metavar="LOG", type=FILE)
 @click.option("--config", type=FILE, required=True, help="The settings that were exported.")
 def verify_command(table: Path, config: Path) -> None:
-    """Compare a device's log with Python on the same predictions, to the bit.
+    """Check that a device's log is bit-identical to Python on the same predictions.
 
-    LOG has time, source, one p_<class> per class and the results of the device: one f_<class> per
-    class with 9 digits, or bits, a text of 0x and 8 hexadecimal digits per class; and dt, the time
-    since the row before, where the device had its own. The exit code is 0 for the same bits.
+    LOG has the columns time and source, one p_<class> per class, and the results of the device:
+    either one f_<class> per class with 9 digits, or bits, a text of 0x and 8 hexadecimal digits per
+    class. If the device measured the time since the previous row itself, add it as dt. The exit
+    code is 0 if all rows are bit-identical.
     """
     from ..embedded import verify
 
     settings = load(config)
-    try:
+    with about(table):
         verdict = verify(read_table(table), settings)
-    except ValueError as error:
-        raise ValueError(message_of(table, error)) from error
     click.echo(printable(f"{table}: {verdict}"))
     sys.exit(0 if verdict.row is None else 1)

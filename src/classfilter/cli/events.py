@@ -142,7 +142,7 @@ RULE = option_group(*(_rule_option(name, option) for name, option in OPTIONS.ite
 @rule_options
 @SMOOTHING
 @SORT
-@click.option("--start", help="The date of second 0, where dates go to a format of seconds.")
+@click.option("--start", help="The date of second 0, if IN has dates but OUT holds seconds.")
 @QUIET
 def events_command(
     settings: Settings,
@@ -158,12 +158,12 @@ def events_command(
 ) -> None:
     """Filter every stream of a file and write its events: start, end, class, probability.
 
-    Say how long an event usually lasts, with --event-duration, and the filter and the rule for
-    events are tuned on IN, without labels; or give their settings.
+    If you say how long an event usually lasts, with --event-duration, the filter and the rule for
+    events are tuned on IN, without labels. Or give their settings.
 
-    IN is what filter reads or wrote: with columns f_<class>, and no option that makes a filter or
-    tunes it, these are taken as they are. Of several labels at once, each is decided by itself, and
-    events overlap.
+    IN is a file that filter reads, or one that it wrote: its columns f_<class> are used as they are
+    unless you give settings. Each label of multi-label data is decided by itself, so events may
+    overlap.
     """
     from ..engine import events
     from ..events import Events, event_format, write_events

@@ -140,13 +140,13 @@ def input_options(command: Command) -> Command:
             "--format",
             "file_kind",
             type=click.Choice(FILE_KINDS),
-            help="The format of IN, if it is standard input (-) or has no known suffix; in filter, "
-            "of OUT too. CSV by default.",
+            help="The format of IN if it is standard input (-) or has no known suffix; filter uses "
+            "it for OUT too. CSV by default.",
         ),
         click.option(
             "--separator",
             metavar="CHARACTER",
-            help="The separator of a CSV file: comma, semicolon, tab or bar; by default it is "
-            "found in the header.",
+            help="The separator of a CSV file: comma, semicolon, tab or bar; by default it follows "
+            "from the header.",
         ),
     )(with_input)

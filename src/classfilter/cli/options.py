@@ -256,54 +256,62 @@ def _event_durations(
     return by_class.get("") or by_class or None
 
 
-SORT = click.option("--sort", is_flag=True, help="Accept rows in any order; holds all in memory.")
-QUIET = click.option("--quiet", is_flag=True, help="Neither progress nor summary.")
+SORT = click.option(
+    "--sort", is_flag=True, help="Accept rows in any order, which needs all of them in memory."
+)
+QUIET = click.option("--quiet", is_flag=True, help="Print neither progress nor a summary.")
 SMOOTHING = option_group(
-    click.option("--smooth", is_flag=True, help="Use all later rows too, after the fact."),
+    click.option("--smooth", is_flag=True, help="Use all later rows of the stream too."),
     click.option(
         "--lag",
         type=click.IntRange(0),
         metavar="ROWS",
-        help="Use only this many later rows of a stream.",
+        help="Use only this many later rows of the stream.",
     ),
 )
 REFERENCE = click.option(
-    "--reference", help="The best source, to tune by; by default the one observed least often."
+    "--reference",
+    help="The best source, to judge the others by; by default the one observed least often.",
 )
 EVENT_DURATION = click.option(
     "--event-duration",
     callback=_event_durations,
     multiple=True,
     metavar="[CLASS=]DURATION",
-    help="How long an event usually lasts: 15min; tunes the filter, and the rule for events. Once "
-    "for all classes, or repeated for each: walk=10min.",
+    help="How long an event usually lasts: 15min. The filter and the rule for events are tuned for "
+    "it. Give it once for all classes, or once for each: walk=10min.",
 )
 SETTINGS = option_group(
-    click.option("--config", type=FILE, help="A file with the filter and the weights."),
+    click.option("--config", type=FILE, help="A file of settings, as tune writes it."),
     click.option(
         "--beta",
         callback=_weights,
         multiple=True,
         metavar="[SOURCE=]WEIGHT",
-        help="The weight of a source, 0 to 1: weak=0.1. A number alone is for all. Repeatable.",
+        help="The weight of a source, from 0 to 1: weak=0.1. A number alone is for all sources. "
+        "Repeatable.",
     ),
     click.option(
         "--half-life",
         callback=as_duration,
         metavar="DURATION",
-        help="The half-life, instead of --gamma: 60s or 5m, where times are dates or in seconds; "
-        "a number alone is in the unit of the times.",
+        help="The memory of the filter: 60s or 5m. A number alone is in the unit of the times; "
+        "text with a unit needs times that are dates or seconds.",
     ),
-    click.option("--gamma", type=float, help="Decay per time unit; 0.9 by default."),
-    click.option("--estimate", type=click.Choice(["mode", "mean"]), help="By default the mode."),
-    click.option("--floor", type=float, help="Smallest probability; 0.001 by default."),
+    click.option("--gamma", type=float, help="The same as a decay per time unit; 0.9 by default."),
+    click.option(
+        "--estimate",
+        type=click.Choice(["mode", "mean"]),
+        help="By default the mode.",
+    ),
+    click.option("--floor", type=float, help="The smallest probability; 0.001 by default."),
 )
 FORMAT = option_group(
     click.option(
         "--classes",
         callback=_classes,
         metavar="NAMES",
-        help="The classes, with commas between them; by default those of the data. With --scores "
+        help="The classes, separated by commas; by default those of the data. With --scores "
         "independent, activity:walk,activity:sit are classes of one head.",
     ),
     click.option(
@@ -311,25 +319,25 @@ FORMAT = option_group(
         callback=_column_names,
         multiple=True,
         metavar="NAME=COLUMN",
-        help="The column of IN for time, stream, ..., p_<class>: time=ts. Repeatable.",
+        help="Which column is time, stream, source, p_<class>, ...: time=ts. Repeatable.",
     ),
     click.option(
         "--scores",
         type=click.Choice(SCORES),
         default=SCORES[0],
         show_default=True,
-        help="What the numbers of p_<class> and confidence are; independent, where several classes "
-        "may be true at once, or none.",
+        help="What the numbers in p_<class> and confidence are; independent if several classes, or "
+        "none, may be true at the same time.",
     ),
     click.option(
         "--time-format",
         metavar="FORMAT",
-        help='How dates in text are written, such as "%d.%m.%Y %H:%M:%S"; by default ISO 8601.',
+        help='The format of dates in text, such as "%d.%m.%Y %H:%M:%S"; by default ISO 8601.',
     ),
     click.option(
         "--unit",
         type=click.Choice(list(PER_SECOND)),
-        help="The unit of times that are numbers; by default they are not converted.",
+        help="The unit of numeric times; by default they are taken as they are.",
     ),
 )
 
@@ -430,6 +438,16 @@ def warnings_as_lines(path: Path | str) -> Iterator[None]:
         ]
         for text in dict.fromkeys(texts):
             click.echo(printable(f"classfilter: {text}"), err=True)
+
+
+@contextmanager
+def about(path: Path | str) -> Iterator[None]:
+    """Print the warnings of the block as lines, and name a file in its errors."""
+    try:
+        with warnings_as_lines(path):
+            yield
+    except ValueError as error:
+        raise ValueError(message_of(path, error)) from error
 
 
 def message_of(path: Path | str | None, error: Exception) -> str:

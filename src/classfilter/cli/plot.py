@@ -18,11 +18,10 @@ from .options import (
     PICTURES,
     REFERENCE,
     Settings,
+    about,
     example,
     filter_options,
-    message_of,
     table_options,
-    warnings_as_lines,
 )
 from .tuning import make_pipe, read_streams
 
@@ -36,10 +35,10 @@ from .tuning import make_pipe, read_streams
 @REFERENCE
 @filter_options
 @table_options
-@click.option("--stream", "name", help="Which stream; needed where there are several.")
+@click.option("--stream", "name", help="Which stream; needed if there are several.")
 @click.option("--from", "start", help="The first time shown, as in the file.")
 @click.option("--to", "stop", help="The last time shown.")
-@click.option("--zone", help="Draw dates in a time zone: Europe/Berlin. By default in their own.")
+@click.option("--zone", help="The time zone of dates: Europe/Berlin. By default their own.")
 def plot(
     settings: Settings,
     table: Input,
@@ -52,29 +51,26 @@ def plot(
 ) -> None:
     """Draw a stream of a file: classes over time, and the probabilities, raw and filtered.
 
-    IN is what filter reads or wrote: with columns f_<class> these are drawn; without them, the
-    stream is filtered with the options or, without any, by what tune finds.
+    IN is a file that filter reads, or one that it wrote: then its columns f_<class> are drawn.
+    Otherwise the stream is filtered first, with your settings or with those that tune finds.
     """
     from ..plot import overview
 
     suffix = file_suffix(out, PICTURES)
     check_out(out, table, settings.config)
-    try:
-        with warnings_as_lines(table.name), table.open() as source:
+    with about(table.name):
+        with table.open() as source:
             df, streams = read_streams(source, settings.for_table(form))
         key, rec = _one_stream(streams, name)
         column = form.columns.get("stream", "stream")
         P, pipe = _filtered(df, column, key, rec), None
         if P is None or not settings.tunes:
-            with warnings_as_lines(table.name):
-                pipe = make_pipe(settings, rec.classes, lambda: streams)
+            pipe = make_pipe(settings, rec.classes, lambda: streams)
         if pipe is not None and P is None:
             P = pipe.run(rec)
         rows = _between(rec, start, stop, per_second(form.unit))
         strong = None if pipe is None else _strongest(rec, pipe.beta)
         figure = overview(rec, P, rows=rows, strong=strong, zone=zone)
-    except ValueError as error:
-        raise ValueError(message_of(table.name, error)) from error
     with atomic_write(out) as file:
         figure.savefig(file, format=suffix[1:])
 

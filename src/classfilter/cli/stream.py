@@ -43,38 +43,41 @@ REJECTED = 3
     is_flag=False,
     flag_value="-",
     metavar="[FILE]",
-    help="Append a numbered line for each confirmed event to this file; without one, write them in "
-    "place of the results.",
+    help="Append a numbered line for each confirmed event to this file; without FILE, write events "
+    "instead of results.",
 )
 @click.option(
     "--starts",
     is_flag=True,
-    help="Write a line, too, when the class and the start of an event are final: its end is null.",
+    help="Also write a line as soon as the class and the start of an event are final; end is null.",
 )
 @click.option(
     "--lag",
     type=click.IntRange(1),
     metavar="ROWS",
-    help="Decide events this many lines of a stream later, on rows smoothed with these lines.",
+    help="Decide events this many lines of a stream later, on rows smoothed with those lines.",
 )
-@click.option("--state", type=FILE, help="Save all states to this file, and continue from it.")
+@click.option(
+    "--state", type=FILE, help="Save the state of all streams to this file, and continue from it."
+)
 @click.option("--finish", is_flag=True, help="End all streams at the end of the input.")
 @click.option(
     "--show",
     type=FILE,
-    help="Print what a file of --state has: settings, lines taken, streams and their last times.",
+    help="Print what a file of --state has: settings, lines taken, streams and their last times; "
+    "then stop.",
 )
 @click.option(
     "--every",
     callback=as_duration,
     default="1s",
     show_default=True,
-    help="How often to save them.",
+    help="How often to save the state.",
 )
 @click.option(
     "--line-number",
     metavar="KEY",
-    help="The key of a number that grows from line to line: those that --state has are skipped.",
+    help="The key of a number that grows from line to line: lines that --state has are skipped.",
 )
 @click.option(
     "--max-jump",
@@ -86,7 +89,7 @@ REJECTED = 3
 @click.option(
     "--expire-after",
     callback=as_duration,
-    help="A stream is over after this time without a line; its next line begins it anew.",
+    help="A stream expires after this time without a line; its next line restarts it.",
 )
 @click.option(
     "--max-streams",
@@ -105,18 +108,18 @@ def stream(
 ) -> None:
     """Filter lines as they come: NDJSON on standard input, a result for each on standard output.
 
-    A line is an object with time, one p_<class> per class, or prediction, and, where there are any,
-    stream and source; its result is the same with f_<class> and class, written at once; earlier
-    results in it are replaced. With --scores independent, each p_<label> counts by itself, and the
-    result has labels, a list, in place of class. An invalid line is rejected with a message on
-    standard error, by its number, and the rest goes on. SIGTERM and Ctrl-C save the state and end
-    it.
+    A line is an object with a key time and either one p_<class> per class or prediction; stream and
+    source are optional. Its result is the same object with f_<class> and class added, written at
+    once; results that it already had are replaced. With --scores independent, each p_<label> is
+    filtered by itself, and the result lists the labels that are on instead of one class. An invalid
+    line is rejected with its number on standard error, and the other lines go on. SIGTERM and
+    Ctrl-C save the state and stop.
 
-    After a crash, start it again with the same --state. It prints how many lines the state has:
-    give those after them. With --line-number, earlier ones may come, too; those that it has are
-    skipped and counted. Results may be ahead of the state: resume from the state, not from the last
-    result. Events are never ahead of it; after a crash, the last ones may come again, with the same
-    number.
+    After a crash, start it again with the same --state. It prints how many lines the state has
+    taken: continue with the next one. With --line-number you may also start earlier, because lines
+    that the state has are skipped and counted. Results may be ahead of the state, so resume from
+    the state, not from the last result. Events are never ahead of it; after a crash, the last ones
+    may come again, with the same number.
 
     With --lag, results still come at once, and events are those of classfilter events --lag.
     """
@@ -162,13 +165,10 @@ def stream(
     try:
         served = serve(
             make_pipe,
+            form,
             state=state,
             events=events,
             lag=lag,
-            classes=form.heads,
-            columns=form.columns,
-            scores=form.scores,
-            unit=form.unit,
             **options,
         )
     except ValueError as error:

@@ -35,15 +35,14 @@ from .options import (
     REFERENCE,
     SORT,
     Settings,
+    about,
     as_duration,
     check_classes,
     example,
-    message_of,
     printable,
     progress_bar,
     require_one,
     table_options,
-    warnings_as_lines,
 )
 
 
@@ -71,26 +70,27 @@ def _duration_text(ctx: click.Context, param: click.Parameter, text: str | None)
 @click.option(
     "--every",
     type=int,
-    help="Steps from one call of the reference to the next, as it will be called.",
+    help="How often the reference will be called: once in so many steps.",
 )
-@click.option("--labels", is_flag=True, help="Choose by the column label.")
+@click.option("--labels", is_flag=True, help="Choose the settings using the column label.")
 @click.option(
     "--max-switches-per-hour",
     type=click.FloatRange(min=0),
-    help="A limit: at most this many switches from class to class.",
+    help="A limit: at most this many switches from one class to another.",
 )
 @click.option(
     "--max-delay",
     callback=_duration_text,
     metavar="DURATION",
-    help="A limit: follow a change of class within this time: 30s; a number alone is in the unit "
+    help="A limit: follow a change of class within this time: 30s. A number alone is in the unit "
     "of the times.",
 )
 @EVENT_DURATION
 @click.option(
     "--max-false-events-per-day",
     type=click.FloatRange(min=0, min_open=True),
-    help="With --labels: a limit of false events; the rule that finds most events is chosen.",
+    help="With --labels: a limit on false events; among such rules, the one that finds most events "
+    "is chosen.",
 )
 @click.option(
     "--detect-within",
@@ -98,7 +98,11 @@ def _duration_text(ctx: click.Context, param: click.Parameter, text: str | None)
     metavar="DURATION",
     help="With --labels: an event counts as found if its start is reported within this time.",
 )
-@click.option("--explain", is_flag=True, help="Say in sentences, too, how sure the choice is.")
+@click.option(
+    "--explain",
+    is_flag=True,
+    help="Also say in sentences how certain the choice is.",
+)
 @table_options
 @SORT
 @QUIET
@@ -113,9 +117,9 @@ def tune_command(
 ) -> None:
     """Find a filter, the weights of all sources and their channels, without labels.
 
-    IN is a file as for filter, of one stream or many. OUT is for --config of the other commands.
-    It prints what was chosen and what it does. If IN has the reference at every time, say with
-    --every how often it will be called.
+    IN is a file as for filter, with one stream or many. It writes a file of settings for --config
+    of the other commands, and prints what was chosen and what it does. If IN has the reference at
+    every time, say with --every how often it will be called.
     """
     from ..tuning import record_of, tune
 
@@ -165,7 +169,7 @@ def compare_command(
 
     Filters are tuned on one half of the streams, without labels, and run on the other. With a
     column label, the table has accuracy and F1 of events, and says what is better or worse than the
-    best; without it, how often the class is what the reference predicts later.
+    best. Without one, it has how often the class is what the reference predicts later.
     """
     from ..compare import TERMINAL, compare
     from ..plot import comparison
@@ -192,7 +196,11 @@ def compare_command(
 )
 @input_options
 @click.option("-o", "--out", type=FILE, required=True, help="Where to write the page: HTML.")
-@click.option("--config", type=FILE, help="A file of tune; by default, it tunes itself.")
+@click.option(
+    "--config",
+    type=FILE,
+    help="A file of settings; by default they are tuned on IN.",
+)
 @REFERENCE
 @EVENT_DURATION
 @table_options
@@ -207,10 +215,10 @@ def report_command(
     form: TableFormat,
     **wanted: Any,
 ) -> None:
-    """Write one HTML file about a file: what the streams are, and what filters make of them.
+    """Write one HTML page about a file: what its streams are, and what filters make of them.
 
-    It opens in a browser without a network. Its sliders run the filter in the page, and it saves
-    the settings as JSON. IN may have any number of rows; the page says how many it shows.
+    The page opens in a browser without a network. Its sliders run the filter in the page, and it
+    saves the settings as JSON. IN may have any number of rows; the page says how many it shows.
     """
     from ..report import TUNED, report
     from ..tuning import tune
@@ -305,10 +313,7 @@ def _work_on(
     table: Input, form: TableFormat, sort: bool, quiet: bool
 ) -> Iterator[tuple[dict[Any, Rows], Callable[[float], None]]]:
     """Give a file's streams and a progress bar; warnings and errors become lines about the file."""
-    try:
-        with warnings_as_lines(table.name), progress_bar(quiet, table.path.name) as progress:
-            with table.open() as source:
-                streams = read_streams(source, form, sort)[1]
-            yield streams, progress
-    except ValueError as error:
-        raise ValueError(message_of(table.name, error)) from error
+    with about(table.name), progress_bar(quiet, table.path.name) as progress:
+        with table.open() as source:
+            streams = read_streams(source, form, sort)[1]
+        yield streams, progress

@@ -21,7 +21,7 @@ import numpy as np
 
 from ..filters import pack_state
 from ..pipeline import Pipeline, differing, from_settings
-from ..support.atomic import check_regular, naming
+from ..support.atomic import check_regular, naming, real_path
 from ..support.types import Array
 from .stages import Confirmed
 from .table import SPARE, Changes, Columns
@@ -419,8 +419,11 @@ class StoreFile:
 
 def _connected(path: Path, write: bool) -> sqlite3.Connection:
     """Open a database."""
-    # The others are for a folder that cannot be written; in the last, no log is waiting.
-    for way in ("rw",) if write else ("rw", "ro", "ro&immutable=1"):
+    # The others are for a folder that cannot be written; the last does not see a log.
+    log = Path(f"{real_path(path)}-wal")
+    has_log = log.exists() and log.stat().st_size
+    ways = ["rw"] if write else ["rw", "ro"] if has_log else ["rw", "ro", "ro&immutable=1"]
+    for way in ways:
         where, db = f"{uri_of(path.absolute())}?mode={way}", None
         try:
             db = sqlite3.connect(
@@ -435,7 +438,7 @@ def _connected(path: Path, write: bool) -> sqlite3.Connection:
                 db.close()
             code = getattr(error, "sqlite_errorcode", 0) & 0xFF
             unwritable = code in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY)
-            if write or not unwritable or "immutable" in way:
+            if not unwritable or way == ways[-1]:
                 raise
     raise AssertionError
 

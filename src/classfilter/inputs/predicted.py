@@ -189,7 +189,9 @@ class Rows:
         if stream not in self.streams:
             names = ", ".join(map(repr, self.streams[:5])) + ", ..." * (len(self.streams) > 5)
             raise ArgumentError("stream", stream, must=f"the streams are {names}")
-        return self.by_stream()[stream]
+        order, _, _ = self.grouped()
+        own_rows = order[self.stream[order] == self.streams.index(stream)]
+        return replace(self.take(own_rows), streams=(stream,), sort=False)
 
     def __iter__(self) -> NoReturn:
         raise TypeError("Rows do not iterate; rows.streams has the names, rows[name] a stream")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from operator import itemgetter
 from pathlib import Path
@@ -246,10 +247,8 @@ class LineFilter:
             known = self.streams.columns if self.streams else form.classes
             there = {key: name for name, key in form.columns.items()}
             names = [there.get(key, key) for key in row]
-            try:
+            with _as_of_line():
                 keys = replace(form, heads=form.heads.like(known)).unprefixed(names)
-            except ArgumentError as error:
-                raise self._line_error(error) from None
             self._form = replace(form, columns={**form.columns, **keys})
         try:
             return self._check_keys(row)
@@ -269,7 +268,9 @@ class LineFilter:
         self._check_letters(row, "stream", "source", *(["confidence"] if labelled else []))
         if labelled:
             scored, columns = columns, self._known_classes()
-            self._check_scores_beside_label(scored, columns)
+            form = replace(self._form, heads=self._form.heads.like(columns))
+            with _as_of_line():  # they are not read
+                form.check_scores_beside_labels([name for name in scored if name in columns])
         if len(columns) < self._form.heads.fewest:
             raise LineError(self._too_few(len(columns)))
         new = self._result_keys(columns)
@@ -292,22 +293,8 @@ class LineFilter:
     def _check_letters(self, row: dict[str, Any], *names: str) -> None:
         """Refuse keys that are these in other letters, as tables do: they are not read."""
         here = {key: name for name, key in self._form.columns.items()}
-        try:
+        with _as_of_line():
             check_named([here.get(key, key) for key in row], *names)
-        except ArgumentError as error:
-            raise self._line_error(error) from None
-
-    def _check_scores_beside_label(self, scored: tuple[str, ...], known: tuple[str, ...]) -> None:
-        """Refuse scores of some classes beside a label, as tables do: they are not read."""
-        try:
-            form = replace(self._form, heads=self._form.heads.like(known))
-            form.check_scores_beside_labels([name for name in scored if name in known])
-        except ArgumentError as error:
-            raise self._line_error(error) from None
-
-    def _line_error(self, error: ArgumentError) -> LineError:
-        """Return the error of a table as that of a line."""
-        return LineError(error.replaced(argument="it").text(typed=True))
 
     def _too_few(self, count: int) -> str:
         """Return what is wrong with a line that has so many keys."""
@@ -401,6 +388,15 @@ class LineFilter:
             what = "is" if self._source in row else "is missing, which means"
             hint = f"beta names {list(pipe.beta)}: add it there"
             raise LineError(f"{self._source} {what} {short(source)}, which has no weight; {hint}")
+
+
+@contextmanager
+def _as_of_line() -> Iterator[None]:
+    """Raise what is wrong with a table as the error of a line."""
+    try:
+        yield
+    except ArgumentError as error:
+        raise LineError(error.replaced(argument="it").text(typed=True)) from None
 
 
 def _for_pipe(form: TableFormat, pipe: Pipeline) -> TableFormat:

@@ -14,18 +14,17 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TextIO, cast
 
 from ..engine import Health, changed
 from ..errors import ArgumentError
-from ..inputs import Heads, TableFormat
+from ..inputs import TableFormat
 from ..pipeline import Pipeline
 from ..support.atomic import check_folder, check_regular, real_path
 from ..support.signals import Signals
-from ..support.types import Classes
 from .line_filter import LineFilter
 from .line_values import LineError
 from .pipes import Sink, lines
@@ -100,24 +99,17 @@ class Served(NamedTuple):
 
 def serve(
     make_pipe: MakePipe,
+    form: TableFormat | None = None,
     *,
     source: int = 0,
     sink: int = 1,
     errors: TextIO | None = None,
     state: Path | None = None,
     every: float = 1.0,
-    expire_after: float | None = None,
-    max_streams: int | None = None,
-    max_jump: float | None = None,
-    classes: Heads | Classes | None = None,
-    columns: Mapping[str, str] | None = None,
-    scores: str = "probabilities",
-    unit: str | None = None,
     line_number: str | None = None,
     events: Path | None = None,
-    starts: bool = False,
-    lag: int | None = None,
     finish: bool = False,
+    **limits: Any,
 ) -> Served:
     """Filter lines until the input ends, or SIGTERM or SIGINT comes.
 
@@ -126,6 +118,10 @@ def serve(
     make_pipe : callable
         Returns the pipeline for the classes of the first valid line, in their order there. What it
         raises ends `serve`. A line without a source is of ``"default"``.
+    form : TableFormat, optional
+        The keys of lines, what their numbers are, and the classes; where it has some, other keys
+        ``p_<...>`` are none. Lines that have ``prediction`` need classes there, in a line before
+        them, or in the file.
     source, sink : int
         File descriptors to read from and to write to; one write per line.
     errors : text file, optional
@@ -137,18 +133,6 @@ def serve(
         use it.
     every : float, default 1
         Minimum of seconds between two saves. Where these take long, they are further apart.
-    expire_after, max_streams : float, int, optional
-        As in `Tracker`: a stream is over when more than `expire_after` passes without a line of it;
-        its next line begins it anew.
-    max_jump : float, optional
-        A line whose time is more than that after the last one of its stream is rejected, unless the
-        next line of the stream confirms it: one wrong time would make all later ones invalid.
-    classes : Heads, sequence of str, or mapping of heads to them, optional
-        The classes; other keys ``p_<...>`` are none then. Needed for lines that have
-        ``prediction``, unless a line before them, or the file, has named all.
-    columns, scores, unit
-        As in `filter_table`: the keys of lines, where they differ, what their numbers are, and what
-        the numbers of time count.
     line_number : str, optional
         The key of a number that grows from line to line. The file then knows the last one, lines up
         to it are skipped, and a resumed input that leaves some out is an error.
@@ -157,12 +141,11 @@ def serve(
         in place of the results. The pipeline needs a rule then. With `state`, they are printed once
         that has them; after a crash, some come again, with the same number. Without it, all streams
         are over at the end, and their last events are confirmed.
-    starts : bool, default False
-        Write a line, too, when the start of an event is final: its end is null.
     finish : bool, default False
         With `state`, too, all streams are over at the end.
-    lag : int, optional
-        As in `Tracker`: events are decided on rows smoothed with so many later lines of the stream.
+    limits
+        ``expire_after``, ``max_streams``, ``max_jump`` and ``lag`` as in `Tracker`; and ``starts``,
+        whether a line is written, too, when the start of an event is final: its end is null.
 
     Raises
     ------
@@ -190,9 +173,6 @@ def serve(
     log = cast(TextIO, _Log(errors or sys.stderr))
     if not every >= 0:
         raise ValueError(f"every is {every!r}; it must be seconds, 0 or more")
-    limits: dict[str, Any] = {"expire_after": expire_after, "max_streams": max_streams}
-    limits |= {"max_jump": max_jump, "lag": lag, "starts": starts}
-    form = TableFormat.of(classes, columns, scores, unit)
     only = events == Path("-")  # of the sink
     for path in (state, None if only else events):
         if path:
@@ -203,7 +183,7 @@ def serve(
     filtered = rejected = skipped = 0
     with ExitStack() as stack:
         signals = stack.enter_context(Signals())
-        live = LineFilter(make_pipe, form, line_number)
+        live = LineFilter(make_pipe, form or TableFormat(), line_number)
         live.open(state, every, limits)
         stack.callback(live.close)
         if live.streams is not None:
@@ -218,6 +198,7 @@ def serve(
                 )
             event_file = EventFile(events)
             stack.callback(event_file.close)
+            stack.callback(live.close)  # before that: its thread brings the events to the disk
         print_event = out.write if event_file is None else event_file.write
 
         def print_events() -> None:
