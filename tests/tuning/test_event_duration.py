@@ -10,8 +10,10 @@ import numpy as np
 import pytest
 
 import classfilter as cf
+from classfilter.inputs import Heads
 from classfilter.pipeline import Pipeline
-from classfilter.tuning.event_duration import EventDurations
+from classfilter.tuning.event_cost import DecidedRows, EventCounts
+from classfilter.tuning.event_duration import EventDurations, match_costs
 from classfilter.tuning.event_rule import with_event_rule
 from classfilter.tuning.tuner import _tune_classes
 from conftest import rejected
@@ -136,6 +138,47 @@ def test_durations_of_classes() -> None:
     assert len(cf.events(RECS, tuned, cf.EventRule(less), smooth=True)) >= len(offline)
     assert f"10 min ({classes[1]})" in tuned.tuning.explain()
     assert "on average for a change" in tuned.tuning.explain()
+
+
+def in_turn(cycles: int, lasts: tuple[int, int], seed: int = 0) -> cf.Rows:
+    """Two classes in turn, one row a second, and a classifier that is wrong in a tenth of them."""
+    truth = np.tile(np.repeat([0, 1], lasts), cycles)
+    wrong = np.random.default_rng(seed).random(len(truth)) < 0.1
+    probs = np.full((len(truth), 2), 0.2)
+    probs[np.arange(len(truth)), np.where(wrong, 1 - truth, truth)] = 0.8
+    return cf.rows(
+        time=np.arange(len(truth)), probs=probs, classes=["rest", "seizure"], label=truth
+    )
+
+
+def test_durations_of_classes_that_cannot_be() -> None:
+    """Seizures of 45 s and rest of 10 min in turn are 11.2 events an hour; half of it, 43."""
+    recs = [in_turn(20, (300, 300), seed) for seed in range(2)]
+    durations = {"rest": "10min", "seizure": "45s"}
+    with pytest.warns(
+        UserWarning, match=r"there would be 43.* events an hour.* can be 11.* at most"
+    ):
+        tuned = cf.tune(recs, event_duration=durations)
+    hours = 2 * 20 * 600 / 3600
+    assert len(offline_events(tuned, recs)) <= 11.17 * hours + 2
+    right = [in_turn(20, (600, 45), seed) for seed in range(2)]
+    assert len(cf.events(right, cf.tune(right, event_duration=durations))) == 80
+
+
+def test_live_events_of_one_source_are_as_many_as_are_expected() -> None:
+    """What smooths one source may leave fewer: then live events were as few."""
+    rng = np.random.default_rng(0)
+    many, few = (
+        EventCounts([DecidedRows(np.arange(400.0), P)], Heads.exclusive(["a", "b"]))
+        for P in (np.repeat(rng.dirichlet([1, 1], 40), 10, axis=0), np.tile([0.7, 0.3], (400, 1)))
+    )
+    assert few.total(0.0) == 1
+    expected = 0.5 * many.total(0.0)
+    assert many.total(match_costs(many, few, expected).live) <= 2
+    one = match_costs(many, few, expected, one_source=True)
+    assert expected <= many.total(one.live) <= expected + 2
+    more = 2 * many.total(0.0)  # than there are at any cost
+    assert match_costs(many, few, more, one_source=True) == match_costs(many, few, more)
 
 
 def test_gaps_end_events_and_are_no_time() -> None:

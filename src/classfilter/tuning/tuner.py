@@ -137,7 +137,7 @@ Kind = Literal["auto", "dirichlet", "sticky"]
 KINDS = ("auto", "sticky", "dirichlet")
 ONE_SOURCE_POWER = 0.25
 """The prior of the sticky filter is the mean prediction to this power, of one source."""
-MOSTLY = 0.75
+MOSTLY = 2 / 3
 """A class that loses more of its predicted rows, in runs, is warned of; with a limit, that is told
 in the table only."""
 EXPECTED = {"auto": 80, "sticky": 40, "dirichlet": 40}
