@@ -101,13 +101,15 @@ def test_what_is_said_is_what_is_counted() -> None:
     assert rates[0::2] == [per_hour["live"], per_hour["offline"]]
     assert rates[1::2] == [tuned.rule.change_cost, tuned.smoothing.rule.change_cost]  # type: ignore[union-attr]
     assert numbers(lines[start + 1]) == [per_hour["argmax_live"], per_hour["argmax_offline"]]
-    assert numbers(lines[start + 3]) == [per_hour["half"], per_hour["double"]]
+    assert numbers(lines[start + 4]) == [per_hour["half"], per_hour["double"]]
     late = f"{effect.delay / 60:.3g} min ({effect.delay_rows:.0f} rows)"
     assert lines[start + 2] == f"Live, the end of an event is confirmed after about {late}."
+    begin = f"Live, its start is final after about {effect.start_delay:.0f} s. The leave_cost"
+    assert lines[start + 3].startswith(begin)
 
 
 def test_the_delay_is_that_of_a_tracker() -> None:
-    tuned, late = tuned_for("15min"), []
+    tuned, late, starts = tuned_for("15min"), [], []
     for stream, rec in RECS.items():
         tracker = cf.Tracker(tuned, events=True)
         for time, source, p in zip(
@@ -115,9 +117,11 @@ def test_the_delay_is_that_of_a_tracker() -> None:
         ):
             tracker.update(stream, time, source, p)
             late += [time - event.end for event in tracker.pop_events()]
+            starts += [time - event.start for event in tracker.pop_starts()]
     assert tuned.tuning.event_effect is not None
     assert tuned.tuning.event_effect.delay == np.median(late)
     assert tuned.tuning.event_effect.delay_rows == np.median(late) / 5
+    assert tuned.tuning.event_effect.start_delay == np.median(starts) > 0
 
 
 def test_durations_of_classes() -> None:

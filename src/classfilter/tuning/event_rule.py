@@ -16,7 +16,7 @@ from ..pipeline import Pipeline, smoothed_by, under_rule
 from .effect import GAP, looks_like_seconds
 from .event_cost import DecidedRows, EventCounts
 from .event_duration import EventDurations, MatchedCosts, match_costs
-from .event_effect import CostByLabels, EventEffect, confirmation_delay
+from .event_effect import CostByLabels, EventEffect, confirmation_delays
 from .event_labels import choose_by_labels, costs_to_try, tally_events, true_events
 from .explanation import after, in_words, rate_in_words, rate_unit
 from .folds import step_of
@@ -72,6 +72,11 @@ def explain_events(
     ]
     if not math.isnan(effect.delay):
         lines.append(f"Live, the end of an event is confirmed {after(effect)}.")
+    if effect.start_delay > 0:
+        lines.append(
+            f"Live, its start is final after about {span(effect.start_delay)}. The leave_cost and "
+            "max_delay of EventRule bring it sooner."
+        )
     if effect.half is not None and effect.double is not None:
         lines.append(
             f"With half the duration, there would be {rate(effect.half)} {unit} live; with double, "
@@ -282,7 +287,7 @@ def _effect(
     costs: MatchedCosts,
 ) -> EventEffect:
     rule = live.rule(costs.live)
-    delay, steps = confirmation_delay(rows.live, tuned.heads, rule)
+    delays = confirmation_delays(rows.live, tuned.heads, rule)
     return EventEffect(
         chosen_by,
         live=live.total(costs.live),
@@ -291,8 +296,9 @@ def _effect(
         argmax_offline=offline.total(0.0),
         half=None,
         double=None,
-        delay=delay,
-        delay_rows=steps,
+        delay=delays.end,
+        delay_rows=delays.end_rows,
+        start_delay=delays.start,
         by_labels=None,
         duration=None,
         time=live.time,
