@@ -167,7 +167,7 @@ def test_a_delay_is_that_of_labels() -> None:
             Candidate("stay", (("s", 0.5),), 40.0),
             Effect(470, 22, 7200.0, 1440, 15.0, 3, True),
             [
-                "A sticky filter with a half-life of 40 s changes class 11 times an hour instead "
+                "A sticky filter with a dwell of 80 s changes class 11 times an hour instead "
                 "of 235, over 2 streams and 2.0 h.",
                 "Once the predictions change class, it follows after about 15 s (3 rows).",
                 "Weights: s 0.5.",
@@ -216,7 +216,8 @@ def test_a_delay_is_that_of_labels() -> None:
     ],
 )
 def test_the_sentences(candidate: Candidate, effect: Effect | None, lines: list[str]) -> None:
-    assert describe(candidate, joined(days([0, 1], 2.0)), effect) == lines
+    sticky = cf.StickyFilter(2, dwell=80.0)
+    assert describe(candidate, joined(days([0, 1], 2.0)), effect, filter=sticky) == lines
 
 
 @pytest.mark.filterwarnings("ignore::classfilter.inputs.OddRowsWarning")

@@ -283,7 +283,7 @@ class LabelTuning:
         if candidate is None:
             return "safe settings."
         seconds = effect is None or effect.in_seconds
-        name = name_of(candidate, self.reference, seconds).rstrip(",")
+        name = name_of(candidate, self.reference, seconds, tuned.filter).rstrip(",")
         weights = f"; weights: {weights_in_words(candidate)}"
         simple = candidate.family in RULES
         return f"{name[0].lower()}{name[1:]}{weights * (not simple)}."

@@ -544,5 +544,6 @@ def _result(
     facts = rows, chosen, criterion, score, rivals, prepared.assumptions, prepared.assumed, one
     safe = f"The safe rule: {found.why_safe}." if found.why_safe else ""
     limit = " ".join(filter(None, [safe, limit]))
-    text = explain(*facts, effect, limit, temperatures_in_words(tuned))
+    temperatures = temperatures_in_words(tuned)
+    text = explain(*facts, effect, limit, temperatures, filter=tuned.filter)
     return noted(tuned, text=text, why_safe=found.why_safe)
