@@ -476,11 +476,6 @@ def prepare(
     return Prepared(thinned.recordings, rows, objective, assumptions, *how)
 
 
-def choose(prepared: Prepared, kind: Kind, channel: bool | None = None) -> Pipeline:
-    """Return the best filter of a kind; what it does on the recordings is not measured."""
-    return _result(prepared, _search(prepared, kind, channel))
-
-
 def _search(
     prepared: Prepared,
     kind: Kind,
