@@ -128,12 +128,6 @@ class LabelTuning:
         )
         return Pipeline(**self._parts(of_labels), smoother=smoother, tuning=record)
 
-    def pipe(self) -> Pipeline:
-        """Return the pipeline of all labels; what it does is not measured."""
-        pipe = self.join({label: self.choose(label) for label in self.labels})
-        self._warn(4)
-        return pipe
-
     def result(
         self, max_changes: float | None = None, progress: Progress | None = None
     ) -> Pipeline:
