@@ -18,6 +18,8 @@ from streams import random_stream
 NAN = float("nan")
 KINDS: dict[str, Any] = {"polars": pl.DataFrame, "pandas": pd.DataFrame, "pyarrow": pa.table}
 BETA = {"weak": 0.25, "strong": 1.0}
+CLASSES = ("walk", "sit", "sleep")
+VALID = [0.2, 0.3, 0.5]
 FILES = [".csv", ".parquet", ".ndjson", ".jsonl"]
 
 
@@ -30,6 +32,22 @@ def columns(**changed: Any) -> dict[str, Any]:
         "p_sit": [0.3, 0.9, 0.5],
     }
     return {name: cells for name, cells in (valid | changed).items() if cells is not None}
+
+
+def bare(**changed: Any) -> dict[str, Any]:
+    """The same, with columns that are named as the classes."""
+    return {name.removeprefix("p_"): cells for name, cells in columns(**changed).items()}
+
+
+def three(**changed: Any) -> cf.Rows:
+    """Three valid rows, except for the changed arguments."""
+    valid: dict[str, Any] = {
+        "time": [0.0, 5.0, 5.0],
+        "source": ["weak", "strong", "weak"],
+        "probs": [VALID, [0.8, 0.1, 0.1], VALID],
+        "classes": CLASSES,
+    }
+    return cf.rows(**valid | changed)
 
 
 def walk_sit(**settings: Any) -> cf.DirichletFilter:

@@ -15,8 +15,7 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any
 
-import classfilter as cf
-from classfilter import Channel, DirichletFilter, EventRule, Pipeline
+from classfilter import DirichletFilter, EventRule, Pipeline
 from classfilter.inputs import TableFormat
 from classfilter.live import serve
 from saved_files import meta_of, sql
@@ -82,7 +81,7 @@ def run(lines: bytes, state: str | None = None, **arguments: Any) -> tuple[list[
                 state=Path(state) if state else None,
                 every=1000.0,
                 events=Path(events) if events else None,
-                **arguments.get("more", {}),
+                **formed(**arguments.get("more", {})),
             )
             print(json.dumps(served), file=messages)
         except ValueError as error:
@@ -187,28 +186,6 @@ def many_rows(T: int, seed: int, names: tuple[Any, ...] = ("1", 7, "ann", None))
             | {f"p_{c}": None if math.isnan(p) else p for c, p in zip(CLASSES, probs, strict=True)}
         )
     return rows
-
-
-def expected(
-    rows: list[Any], fresh: DirichletFilter, channel: dict[str, Channel] | None = None
-) -> list[list[float]]:
-    """Return the filtered probabilities of all rows, from a recording of each stream."""
-    parts: dict[Any, list[int]] = {}
-    for i, row in enumerate(rows):
-        parts.setdefault(row.get("stream"), []).append(i)
-    filtered: list[list[float]] = [[]] * len(rows)
-    for part in parts.values():
-        rec = cf.rows(
-            time=[rows[i]["time"] for i in part],
-            source=[rows[i].get("source", "default") for i in part],
-            probs=[[rows[i][f"p_{name}"] for name in CLASSES] for i in part],
-            classes=CLASSES,
-        )
-        for i, p in zip(
-            part, Pipeline(fresh, beta=BETA, channel=channel).run(rec).tolist(), strict=True
-        ):
-            filtered[i] = p
-    return filtered
 
 
 def lines_taken(state: Path) -> int:

@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 
 import mpmath
 
-__all__ = ["Oracle", "gradient", "log_posterior", "mp", "posterior_mode"]
+__all__ = ["Oracle", "expected_neg_log", "gradient", "mp", "posterior_mode"]
 
 mp = mpmath.mp.clone()
 mp.dps = 50
@@ -49,11 +49,11 @@ class Oracle:
         self.bound: Real = mp.inf
         if bounded and floor:
             smallest = self.floor / (mp.mpf("1.05") + (K - 1) * self.floor)
-            self.bound = max(-mp.log(smallest), *_expected_neg_log(self.prior))
+            self.bound = max(-mp.log(smallest), *expected_neg_log(self.prior))
 
     @property
     def nu(self) -> Vector:
-        return [self.eta * min(e, self.bound) for e in _expected_neg_log(self.alpha)]
+        return [self.eta * min(e, self.bound) for e in expected_neg_log(self.alpha)]
 
     def probs(self, estimate: str = "mode") -> Vector:
         peak = [max(a - 1, mp.zero) for a in self.alpha]
@@ -75,11 +75,11 @@ class Oracle:
             if b and eta <= b * MIN_ETA:
                 self.alpha = [self.max_concentration * v for v in s]
             elif b or pull:  # otherwise the mode stays
-                m = self._bounded(_expected_neg_log(self.alpha))
+                m = self._bounded(expected_neg_log(self.alpha))
                 nu = [decay * self.eta * v for v in m]
                 if pull:
                     nu = [
-                        n + pull * m for n, m in zip(nu, _expected_neg_log(self.prior), strict=True)
+                        n + pull * m for n, m in zip(nu, expected_neg_log(self.prior), strict=True)
                     ]
                 self.alpha = posterior_mode(eta, nu, s, b, self.alpha)
         excess = mp.fsum(self.alpha) / self.max_concentration
@@ -104,7 +104,7 @@ class Oracle:
 
 
 def posterior_mode(eta: Real, nu: Vector, s: Sequence[Real], beta: Real, guess: Vector) -> Vector:
-    """The maximum of `log_posterior`, from any positive guess.
+    """The maximum of the log posterior, from any positive guess.
 
     The gradient in log alpha vanishes to forty digits there, less those of sum alpha, and the next
     Newton step would change no alpha_i by more than 1e-25 of itself.
@@ -127,25 +127,10 @@ def posterior_mode(eta: Real, nu: Vector, s: Sequence[Real], beta: Real, guess: 
     raise ArithmeticError(f"not the mode: the gradient is {mp.nstr(residual)}")
 
 
-def log_posterior(
-    alpha: Vector, eta: Real, nu: Vector, s: Sequence[Real], beta: Real, gamma: Real = 1
-) -> Real:
-    """L(alpha), Eq. (8)."""
-
-    def log_normaliser(a: Vector) -> Real:
-        return mp.loggamma(mp.fsum(a)) - mp.fsum(map(mp.loggamma, a))
-
-    alpha, beta, gamma = [mp.mpf(a) for a in alpha], mp.mpf(beta), mp.mpf(gamma)
-    likelihood = log_normaliser([beta * a + (1 - beta) for a in alpha])
-    if beta:
-        likelihood += beta * mp.fdot(alpha, [mp.log(v) for v in s])
-    return likelihood + gamma * eta * log_normaliser(alpha) - gamma * mp.fdot(alpha, nu)
-
-
 def gradient(
     alpha: Vector, eta: Real, nu: Vector, s: Sequence[Real], beta: Real, gamma: Real = 1
 ) -> Vector:
-    """The gradient of `log_posterior`, Eq. (9)."""
+    """The gradient of the log posterior, Eq. (9)."""
     alpha, beta, gamma = [mp.mpf(a) for a in alpha], mp.mpf(beta), mp.mpf(gamma)
     psi, K, X = mp.digamma, len(alpha), mp.fsum(alpha)
     total, total_seen = psi(X), psi(K * (1 - beta) + beta * X)
@@ -157,7 +142,7 @@ def gradient(
     ]
 
 
-def _expected_neg_log(alpha: Vector) -> Vector:
+def expected_neg_log(alpha: Vector) -> Vector:
     """E[-log s | alpha] = psi(sum alpha) - psi(alpha_i)."""
     total = mp.digamma(mp.fsum(alpha))
     return [total - mp.digamma(a) for a in alpha]

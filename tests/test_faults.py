@@ -15,7 +15,6 @@ from faults import MODES, Faults
 
 CLASSES = ("a", "b")
 ROWS = [[0.9, 0.1], [0.2, 0.8], [0.6, 0.4]]
-MORE = [mode for mode in MODES if mode != "once"]
 
 
 class Operation(NamedTuple):

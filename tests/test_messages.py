@@ -25,13 +25,11 @@ import pytest
 import classfilter as cf
 from classfilter.policy import Adaptive
 from conftest import Run
-from example_tables import columns
+from example_tables import VALID
 from label_days import label_day
 from ndjson_lines import as_line, serve_here
 
-CLASSES = ("walk", "sit", "sleep")
 NAN, INF = float("nan"), float("inf")
-VALID = [0.2, 0.3, 0.5]
 STEP = 5.0 * np.arange(12)
 PROBS = np.random.default_rng(0).dirichlet([1.0, 1.0], 12)
 DATES = pd.date_range("2024-03-31 01:59:30", periods=12, freq="5s", tz="Europe/Berlin")
@@ -67,24 +65,8 @@ def cases() -> Iterator[Case]:
 CASES = list(cases())
 
 
-def three(**changed: Any) -> cf.Rows:
-    """Three valid rows, except for the changed arguments."""
-    valid: dict[str, Any] = {
-        "time": [0.0, 5.0, 5.0],
-        "source": ["weak", "strong", "weak"],
-        "probs": [VALID, [0.8, 0.1, 0.1], VALID],
-        "classes": CLASSES,
-    }
-    return cf.rows(**valid | changed)
-
-
 def one(time: Any, classes: Any = ("walk", "sit"), **more: Any) -> cf.Rows:
     return cf.rows(time=[time], probs=[[1 / len(classes)] * len(classes)], classes=classes, **more)
-
-
-def bare(**changed: Any) -> dict[str, Any]:
-    """The valid rows of a table, whose columns are named as the classes."""
-    return {name.removeprefix("p_"): cells for name, cells in columns(**changed).items()}
 
 
 def indexed(index: Any = None) -> pd.DataFrame:

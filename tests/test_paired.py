@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from classfilter.metrics import Sums, paired
-from classfilter.metrics.differences import student
 
 Floats = NDArray[np.float64]
 
@@ -105,8 +104,3 @@ def test_few_units_have_no_interval() -> None:
     best = Sums(rows, rows)
     assert paired(best, best) == (0, 0, 0, "best")
     assert math.isnan(paired(Sums(0 * rows, 0 * rows), Sums(0 * rows, 0 * rows)).value)
-
-
-def test_the_quantile_of_students_t() -> None:
-    for df in (4, 5, 9, 15, 30, 200):
-        assert student(df) == pytest.approx(stats.t.ppf(0.975, df), rel=3e-3)

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 import classfilter as cf
 from classfilter import Comparison, Events, demo, metrics, plot
 from classfilter.compare import Difference, Row
-from classfilter.plot.style import band
 from classfilter.simulate import simulate
 from conftest import rejected
 
@@ -179,9 +178,12 @@ def test_timeline_draws_events_where_they_are() -> None:
 
 
 def test_classes_look_different() -> None:
-    looks = {(band(c)["facecolor"], band(c)["hatch"]) for c in range(128)}
-    assert len(looks) == 128
-    assert len({band(c)["hatch"] for c in range(16)}) == 16  # without colour
+    names = [f"c{c}" for c in range(128)]
+    (axes,) = plot.timeline(np.arange(128.0), None, {"Mine": np.arange(128)}, names).axes
+    groups: Any = axes.collections
+    looks = [(tuple(group.get_facecolor()[0]), group.get_hatch()) for group in groups]
+    assert len(looks) == len(set(looks)) == 128
+    assert len({hatch for _, hatch in looks[:16]}) == 16  # without colour
 
 
 START = 1_714_550_400.0  # 2024-05-01T08:00:00Z

@@ -186,34 +186,34 @@ class ArgumentError(ValueError):
         """Return the error with other fields."""
         return type(self)(**self._fields() | changes)
 
-    def text(self, where: str | None = None, typed: bool = False) -> str:
+    def text(self, place: str | None = None, typed: bool = False) -> str:
         """Return the message.
 
         Parameters
         ----------
-        where : str, optional
+        place : str, optional
             The row in other words: ``" in the row of ann"``.
         typed : bool, default False
             Whether to say what to do in the words of the command line.
         """
         fix, *hints = (advice_text(advice, typed) for advice in (self.fix, *self.hints))
-        what = f"{self._subject(where)} {self.problem.replace('{}', repr(self.value), 1)}"
+        problem = f"{self._subject(place)} {self.problem.replace('{}', repr(self.value), 1)}"
         advice = ": ".join(filter(None, (self.must, fix)))
-        said = "; ".join(filter(None, (what, advice, *hints)))
+        said = "; ".join(filter(None, (problem, advice, *hints)))
         return said if self.file is None else f"{self.file}: {said}"
 
-    def _subject(self, where: str | None) -> str:
+    def _subject(self, place: str | None) -> str:
         """Return the argument and the place."""
-        if where is None and self.entry is not None:
+        if place is None and self.entry is not None:
             if self.row is None:
                 return f"{self.argument}[{self.entry!r}]"
             if isinstance(self.entry, int):
                 return f"{self.argument}[{self.row}, {self.entry}]"
-        if where is None:
-            where = "" if self.row is None else f" in row {self.row}"
-            where += "" if self.line is None else f" (line {self.line})"
+        if place is None:
+            place = "" if self.row is None else f" in row {self.row}"
+            place += "" if self.line is None else f" (line {self.line})"
         entry = "" if self.entry is None else f", class {self.entry!r},"
-        return f"{self.argument}{where}{entry}"
+        return f"{self.argument}{place}{entry}"
 
     def __str__(self) -> str:
         return self.text()
@@ -264,14 +264,14 @@ def names_keywords(function: Named) -> Named:
     parameters = signature(made).parameters
     if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()):
         return function  # what it passes on to knows them
-    known = list(parameters)
+    names = list(parameters)
 
     @wraps(made)
     def checked(*args: Any, **keywords: Any) -> Any:
         for name in keywords:
-            if name not in known:
+            if name not in names:
                 title = type(args[0]).__name__ if made is not function else made.__name__
-                raise TypeError(f"{title} has no argument {name}; {_right_name(name, known)}")
+                raise TypeError(f"{title} has no argument {name}; {_right_name(name, names)}")
         return made(*args, **keywords)
 
     if made is function:
@@ -280,10 +280,10 @@ def names_keywords(function: Named) -> Named:
     return function
 
 
-def _right_name(name: str, known: list[str]) -> str:
+def _right_name(name: str, parameters: list[str]) -> str:
     from difflib import get_close_matches
 
-    names = [one for one in known if one != "self"]
+    names = [one for one in parameters if one != "self"]
     if name in _READING and names[0] == "rows":
         return f"it is an option of reading: give rows(..., {name}=...) in place of the table"
     other = _OTHER_NAMES.get(name)

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 HERE = Path(__file__).parent
-CORE = HERE.parents[1] / "src/classfilter/csrc"
 TOOLS = ("arm-none-eabi-gcc", "arm-none-eabi-size", "arm-none-eabi-nm", "qemu-system-arm")
 STRICT = ["-std=c99", "-Wall", "-Wextra", "-Wconversion", "-Wdouble-promotion", "-Werror"]
 THRIFTY = ["-ffunction-sections", "-fdata-sections", "-mthumb"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from datetime import UTC, datetime, timedelta, timezone
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import pandas as pd
@@ -15,7 +16,6 @@ from hypothesis import strategies as st
 
 import classfilter as cf
 from classfilter.events import date_text
-from classfilter.events.dates import zone_of
 
 MAY = 1_714_550_400.0  # 2024-05-01T08:00:00Z
 NIGHT = [
@@ -127,12 +127,20 @@ def test_dates_as_text_are_those_of_datetime(micros: int) -> None:
     assert pd.Timestamp(text) == pd.Timestamp(moment)
 
 
-def test_zones_of_dates() -> None:
-    assert zone_of("2024-05-01T08:00:00Z") == "UTC"
-    assert zone_of("2024-05-01 08:00-0330") == "-03:30"
-    assert zone_of("2024-05-01T08:00:00.5+02") == "+02:00"
-    assert zone_of("2024-05-01T08:00:00") is None
-    assert zone_of("2024-05-01") is None
-    assert zone_of(datetime(2024, 5, 1, tzinfo=ZoneInfo("Europe/Berlin"))) == "Europe/Berlin"
-    assert zone_of(datetime(2024, 5, 1, tzinfo=timezone(timedelta(hours=2)))) == "+02:00"
-    assert zone_of(datetime(2024, 5, 1)) is None
+@pytest.mark.parametrize(
+    ("start", "zone"),
+    [
+        ("2024-05-01T08:00:00Z", "UTC"),
+        ("2024-05-01 08:00-0330", "-03:30"),
+        ("2024-05-01T08:00:00.5+02", "+02:00"),
+        ("2024-05-01T08:00:00", None),
+        ("2024-05-01", None),
+        (datetime(2024, 5, 1, tzinfo=ZoneInfo("Europe/Berlin")), "Europe/Berlin"),
+        (datetime(2024, 5, 1, tzinfo=timezone(timedelta(hours=2))), "+02:00"),
+        (datetime(2024, 5, 1), None),
+    ],
+)
+def test_zones_of_dates(start: Any, zone: str | None) -> None:
+    cells = pd.DataFrame({"class": ["a"], "start": [start], "end": [start]}, dtype=object)
+    events = cf.Events.from_table(cells)
+    assert (events.dates, events.zone) == (True, zone)

@@ -9,15 +9,12 @@ from hypothesis import strategies as st
 from numpy.typing import DTypeLike
 
 import classfilter as cf
+from bank_filters import same
 from classfilter import reference
 from oracle import Oracle, mp
 from streams import Stream, streams
 
 FLOOR = float(np.float32(1e-3))
-
-
-def same(a: Any, b: Any) -> bool:
-    return np.array_equal(np.asarray(a).view(np.uint8), np.asarray(b).view(np.uint8))
 
 
 def conflict(K: int, T: int, seed: int) -> tuple[Any, Any, Any]:

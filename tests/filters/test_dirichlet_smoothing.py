@@ -12,15 +12,10 @@ import classfilter as cf
 from classfilter import _core
 from classfilter.filters.dirichlet_smoothing import _mode, in_two_searches
 from markov import FLOOR, random_prior
-from oracle import Oracle, mp, posterior_mode
+from oracle import Oracle, expected_neg_log, mp, posterior_mode
 from streams import Stream, random_stream
 
 Floats = NDArray[np.float64]
-
-
-def expected_neg_log(alpha: list[Any]) -> list[Any]:
-    total = mp.digamma(mp.fsum(alpha))
-    return [total - mp.digamma(a) for a in alpha]
 
 
 def summarise(alpha: list[Any], estimate: str) -> list[float]:

@@ -16,7 +16,7 @@ from classfilter import filter_file
 from classfilter.engine import filter_to
 from classfilter.inputs import TableFile, files
 from conftest import rejected
-from example_tables import FILES, filter_parts
+from example_tables import FILES
 
 BETA = {"weak": 0.1, "strong": 1.0}
 CLASSES = ["walk", "sit", "sleep"]
@@ -90,25 +90,6 @@ def test_cells_of_a_csv_file_do_not_change(tmp_path: Path) -> None:
         [" 7", "007", "1", "0", "0"],
         ["08", "1e3", "0.50", ".25", ".25"],
     ]
-
-
-def test_times_of_text_and_sorting(tmp_path: Path) -> None:
-    path, out = tmp_path / "day.csv", tmp_path / "out.csv"
-    path.write_text(
-        "time,p_walk,p_sit,p_sleep\n2024-05-01T08:01:00Z,0,1,0\n2024-05-01T08:00:00Z,1,0,0\n"
-    )
-    with rejected("time", row=1, line=3):
-        filter_file(path, out, new_filter())
-    assert not out.exists()
-    filter_parts(path, out, cf.Pipeline(new_filter()), sort=True)
-    f = new_filter()
-    first = f.update([1, 0, 0], dt=0)
-    second = f.update([0, 1, 0], dt=60)
-    result = cf.read_table(out)
-    assert result["time"].to_list() == ["2024-05-01T08:01:00Z", "2024-05-01T08:00:00Z"]
-    np.testing.assert_array_equal(
-        result.select([f"f_{name}" for name in CLASSES]).to_numpy(), [second, first]
-    )
 
 
 @pytest.mark.parametrize("suffix", FILES)

@@ -11,15 +11,10 @@ import polars as pl
 import pytest
 
 import classfilter as cf
-from example_tables import BETA, FILES, KINDS, column, columns, names_of, walk_sit
+from example_tables import BETA, FILES, KINDS, bare, column, columns, names_of, walk_sit
 from ndjson_lines import run
 
 CLASSES = ["walk", "sit"]
-
-
-def bare(**changed: Any) -> dict[str, Any]:
-    """The rows of `columns`, with columns that are named as the classes."""
-    return {name.removeprefix("p_"): cells for name, cells in columns(**changed).items()}
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -89,18 +89,6 @@ def test_any_dialect_reads_back(
     assert df["p_a"].to_list() == pytest.approx(expected["p_a"].tolist(), rel=1e-15)
 
 
-@pytest.mark.parametrize(("separator", "mark"), DIALECTS)
-@pytest.mark.parametrize("line_end", ["\n", "\r\n"])
-@pytest.mark.parametrize("out", ["out.csv", "out.tsv", "out.parquet", "out.csv.gz"])
-def test_filter_file_reads_them_too(
-    separator: str, mark: str, line_end: str, out: str, tmp_path: Path
-) -> None:
-    expected = cf.filter_table(pl.DataFrame(ROWS, schema=HEADER, orient="row"), AB)
-    time, stream, p, f = filtered(written(None, separator, mark, line_end), tmp_path, out=out)
-    assert (time, stream, p) == ([0.0, 5.0, 7.5], ["ann", "ann", "bob"], [0.9, 0.25, 0.5])
-    assert f == expected["f_a"].to_list()
-
-
 def test_results_have_commas_and_points(tmp_path: Path) -> None:
     """Of a file with semicolons and decimal commas too; a column of no use stays as it is."""
     data = written([[0.5, "ann", 1.0, 0.0, "6,5"]], ";", ",", header=[*HEADER, "note"])

@@ -17,7 +17,6 @@ import classfilter as cf
 from classfilter import filter_table
 from conftest import rejected
 from example_tables import BETA, KINDS, NAN, column, columns, names_of, tables, walk_sit
-from streams import options
 
 # --- dataframes -----------------------------------------------------------------------------
 
@@ -185,33 +184,6 @@ def filter_rows(cells: dict[str, Any], f: cf.DirichletFilter, beta: dict[str, fl
         out.append(filters[stream].update(probs, beta=weight, dt=now - clock[stream]))
         clock[stream] = now
     return np.array(out)
-
-
-def same_cells(a: list[Any], b: list[Any]) -> bool:
-    return all(x == y or (pd.isna(x) and pd.isna(y)) for x, y in zip(a, b, strict=True))
-
-
-@pytest.mark.filterwarnings("ignore::classfilter.inputs.OddRowsWarning")
-@pytest.mark.parametrize("kind", KINDS)
-@given(tables(), options())
-def test_streams_are_separate_and_rows_in_place(
-    kind: str, cells: dict[str, Any], settings: dict[str, Any]
-) -> None:
-    classes = [name[2:] for name in cells if name.startswith("p_")]
-    f = cf.DirichletFilter(classes, **settings)
-    df = KINDS[kind](cells)
-    out = filter_table(df, f, beta=BETA)
-    assert type(out) is type(df)
-    assert names_of(out) == [*cells, *(f"f_{name}" for name in classes), "class"]
-    for name in cells:  # and rows in order
-        assert same_cells(column(out, name), cells[name])
-    P = np.stack([np.array(column(out, f"f_{c}"), f.probs.dtype) for c in classes], axis=1)
-    expected = filter_rows(cells, f, BETA)
-    assert P.tobytes() == expected.tobytes()
-    assert column(out, "class") == [classes[k] for k in expected.argmax(axis=1)]
-    for stream, rec in cf.rows(df).by_stream().items():
-        rows = [row for row, name in enumerate(cells["stream"]) if name == stream]
-        assert cf.Pipeline.of(f, beta=BETA).run(rec).tobytes() == expected[rows].tobytes()
 
 
 @pytest.mark.filterwarnings("ignore::classfilter.inputs.OddRowsWarning")

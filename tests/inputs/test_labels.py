@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import classfilter as cf
-from example_tables import KINDS, NAN, column, walk_sit
+from example_tables import NAN, walk_sit
 
 LABELS = ["walk", "sit", None, "walk"]
 ONE_HOT = [[1.0, 0.0], [0.0, 1.0], [NAN, NAN], [1.0, 0.0]]
@@ -50,19 +50,6 @@ def test_labels_become_one_hot_rows(labels: Any) -> None:
     np.testing.assert_array_equal(rec.probs, ONE_HOT)
     P = cf.Pipeline.of(walk_sit(half_life=30.0), channel=CHANNEL).run(rec)
     assert P.tobytes() == by_hand().tobytes()
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("labels", [LABELS, [0, 1, None, 0], ["0", "1", "", "0"]])
-def test_a_column_prediction(kind: str, labels: Any) -> None:
-    out = cf.filter_table(KINDS[kind](table(labels)), walk_sit(half_life=30.0), channel=CHANNEL)
-    P = np.stack([column(out, "f_walk"), column(out, "f_sit")], axis=1)
-    assert P.tobytes() == by_hand().tobytes()
-    smoothed = cf.smooth_table(KINDS[kind](table(labels)), walk_sit(half_life=30.0))
-    spread = [[0.7, 1 - 0.7], [1 - 0.7, 0.7], [NAN, NAN], [0.7, 1 - 0.7]]
-    rec = cf.rows(time=[0, 5, 6, 9], source=SOURCES, probs=spread, classes=["walk", "sit"])
-    expected = cf.Pipeline.of(walk_sit(half_life=30.0)).smooth(rec)
-    np.testing.assert_array_equal(column(smoothed, "f_walk"), expected[:, 0])
 
 
 def test_classes_of_labels_are_those_that_occur_unless_given() -> None:

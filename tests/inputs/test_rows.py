@@ -18,22 +18,10 @@ from classfilter import _core
 from classfilter.inputs import predicted
 from classfilter.tuning import count_changes
 from conftest import rejected
-from streams import Stream, options, streams
+from example_tables import CLASSES, VALID, three
+from streams import Stream, streams
 
 NAN, INF = float("nan"), float("inf")
-CLASSES = ("walk", "sit", "sleep")
-VALID = [0.2, 0.3, 0.5]
-
-
-def three(**changed: Any) -> cf.Rows:
-    """Three valid rows, except for the changed arguments."""
-    valid: dict[str, Any] = {
-        "time": [0.0, 5.0, 5.0],
-        "source": ["weak", "strong", "weak"],
-        "probs": [VALID, [0.8, 0.1, 0.1], VALID],
-        "classes": CLASSES,
-    }
-    return cf.rows(**valid | changed)
 
 
 def test_columns() -> None:
@@ -273,26 +261,6 @@ def test_order_is_found_once(sort: bool, monkeypatch: pytest.MonkeyPatch) -> Non
         calls = 0
         cf.filter_table(data(), cf.DirichletFilter(CLASSES))
         assert calls == 1
-
-
-@given(streams(), options())
-def test_a_run_is_a_loop_of_updates(s: Stream, settings: dict[str, Any]) -> None:
-    """From the initial state; the filter does not change."""
-    K, time = s.probs.shape[1], np.cumsum(s.dt)
-    beta = {f"source {b}": float(b) for b in np.unique(s.beta)}
-    source = [f"source {b}" for b in s.beta]
-    rows = cf.rows(time=time, source=source, probs=s.probs, classes=K)
-    f = cf.DirichletFilter(rows.classes, **settings)
-    f.update([1.0] + [0.0] * (K - 1))
-    before = f.state
-    P = cf.Pipeline(f, beta=beta).run(rows)
-    assert (f.eta, f.alpha.tobytes()) == (before.eta, before.alpha.tobytes())
-    fresh, last, expected = cf.DirichletFilter(rows.classes, **settings), time[0], []
-    for row, b, now in zip(s.probs, s.beta, time.tolist(), strict=True):
-        expected.append(fresh.update(row, beta=b, dt=now - last))
-        last = now
-    assert P.dtype == expected[0].dtype
-    assert P.tobytes() == np.array(expected).tobytes()
 
 
 def test_columns_are_matched_by_name() -> None:

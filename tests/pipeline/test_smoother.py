@@ -185,3 +185,13 @@ def test_copies_keep_the_smoother() -> None:
 def test_a_simple_rule_is_played_as_its_smoother() -> None:
     held = cf.Pipeline(cf.HoldFilter(CLASSES), beta=BETA, smoother=pipe(SLOW, rule=RULE))
     assert playable(held) is held.smoothing
+
+
+def test_rows_of_one_source() -> None:
+    """They have its weight and its channel."""
+    probs = table().select([f"p_{c}" for c in CLASSES]).to_numpy()
+    f = cf.DirichletFilter(CLASSES, half_life=60.0)
+    one, corrected = pipe(f, beta={"weak": 0.25}), np.array([CHANNEL.apply(p) for p in probs])
+    same = np.testing.assert_array_equal
+    same(cf.smooth(one, probs, dt=5.0), cf.smooth(f, corrected, 0.25, 5.0))
+    same(cf.smooth(one, probs, 0.5, 5.0), cf.smooth(f, corrected, 0.5, 5.0))

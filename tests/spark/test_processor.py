@@ -206,37 +206,6 @@ def test_a_state_is_bytes_that_know_their_settings() -> None:
     assert 100 < len(newest) < 10_000
 
 
-@pytest.mark.parametrize(
-    ("data", "message"),
-    [
-        (b"", "version None of the format, but this reads version 1"),
-        (b"\x02" + bytes(80), "version 2 of the format, .*use the release that wrote it"),
-        (b"\x01" + bytes(5), "is damaged: it has 6 bytes"),
-        (pack(StreamRow(0.0, (), np.zeros(3)), b"another."), "other settings .digest 616e6f74"),
-        (pack(StreamRow(0.0, (1,), np.zeros(4)), DIGEST), "is damaged: it has 59 bytes, not 51"),
-    ],
-)
-def test_a_state_that_does_not_fit_is_refused(data: bytes, message: str) -> None:
-    with pytest.raises(ValueError, match=f"the state of stream 'ann' .*{message}") as error:
-        unpack(data, DIGEST, np.zeros(3), "ann")
-    assert "start a new checkpoint: another checkpointLocation" in str(error.value)
-
-
-def test_the_digest_tells_settings_apart() -> None:
-    weak = cf.Channel([[6, 3, 1], [2, 7, 1], [3, 3, 4]])
-    other = cf.Channel([[6, 3, 1], [2, 7, 1], [3, 3, 5]])
-    kinds: list[Any] = [cf.DirichletFilter(CLASSES, 0.9), cf.DirichletFilter(CLASSES, 0.91),
-             cf.DirichletFilter(CLASSES[::-1], 0.9), cf.EmaFilter(CLASSES, 0.9)]  # fmt: skip
-    betas: list[Any] = [1.0, 0.5, {"weak": 0.5}, {"weak": 0.5, "strong": 1.0}]
-    channels: list[Any] = [{}, {"weak": weak}, {"weak": other}, {"strong": weak}]
-    digests = [
-        cf.Pipeline(f, beta=b, channel=c).digest for f in kinds for b in betas for c in channels
-    ]
-    assert len(set(digests)) == len(digests) == 64
-    turned = {"strong": 1.0, "weak": 0.5}
-    assert cf.Pipeline(kinds[0], beta=turned, channel={"weak": None}).digest == digests[12]
-
-
 def test_a_query_goes_on_with_the_same_settings_only() -> None:
     query, other = Query(FILTERS[0]), Query(FILTERS[0], beta=BETA | {"weak": 1.0})
     query.run(table(row(0, 0.0)))

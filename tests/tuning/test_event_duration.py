@@ -10,8 +10,10 @@ import numpy as np
 import pytest
 
 import classfilter as cf
+from classfilter.inputs import Heads
 from classfilter.pipeline import Pipeline
-from classfilter.tuning.event_duration import EventDurations
+from classfilter.tuning.event_cost import DecidedRows, EventCounts
+from classfilter.tuning.event_duration import EventDurations, match_costs
 from classfilter.tuning.event_rule import with_event_rule
 from classfilter.tuning.tuner import _tune_classes
 from conftest import rejected
@@ -99,13 +101,15 @@ def test_what_is_said_is_what_is_counted() -> None:
     assert rates[0::2] == [per_hour["live"], per_hour["offline"]]
     assert rates[1::2] == [tuned.rule.change_cost, tuned.smoothing.rule.change_cost]  # type: ignore[union-attr]
     assert numbers(lines[start + 1]) == [per_hour["argmax_live"], per_hour["argmax_offline"]]
-    assert numbers(lines[start + 3]) == [per_hour["half"], per_hour["double"]]
+    assert numbers(lines[start + 4]) == [per_hour["half"], per_hour["double"]]
     late = f"{effect.delay / 60:.3g} min ({effect.delay_rows:.0f} rows)"
     assert lines[start + 2] == f"Live, the end of an event is confirmed after about {late}."
+    begin = f"Live, its start is final after about {effect.start_delay:.0f} s. The leave_cost"
+    assert lines[start + 3].startswith(begin)
 
 
 def test_the_delay_is_that_of_a_tracker() -> None:
-    tuned, late = tuned_for("15min"), []
+    tuned, late, starts = tuned_for("15min"), [], []
     for stream, rec in RECS.items():
         tracker = cf.Tracker(tuned, events=True)
         for time, source, p in zip(
@@ -113,9 +117,11 @@ def test_the_delay_is_that_of_a_tracker() -> None:
         ):
             tracker.update(stream, time, source, p)
             late += [time - event.end for event in tracker.pop_events()]
+            starts += [time - event.start for event in tracker.pop_starts()]
     assert tuned.tuning.event_effect is not None
     assert tuned.tuning.event_effect.delay == np.median(late)
     assert tuned.tuning.event_effect.delay_rows == np.median(late) / 5
+    assert tuned.tuning.event_effect.start_delay == np.median(starts) > 0
 
 
 def test_durations_of_classes() -> None:
@@ -136,6 +142,47 @@ def test_durations_of_classes() -> None:
     assert len(cf.events(RECS, tuned, cf.EventRule(less), smooth=True)) >= len(offline)
     assert f"10 min ({classes[1]})" in tuned.tuning.explain()
     assert "on average for a change" in tuned.tuning.explain()
+
+
+def in_turn(cycles: int, lasts: tuple[int, int], seed: int = 0) -> cf.Rows:
+    """Two classes in turn, one row a second, and a classifier that is wrong in a tenth of them."""
+    truth = np.tile(np.repeat([0, 1], lasts), cycles)
+    wrong = np.random.default_rng(seed).random(len(truth)) < 0.1
+    probs = np.full((len(truth), 2), 0.2)
+    probs[np.arange(len(truth)), np.where(wrong, 1 - truth, truth)] = 0.8
+    return cf.rows(
+        time=np.arange(len(truth)), probs=probs, classes=["rest", "seizure"], label=truth
+    )
+
+
+def test_durations_of_classes_that_cannot_be() -> None:
+    """Seizures of 45 s and rest of 10 min in turn are 11.2 events an hour; half of it, 43."""
+    recs = [in_turn(20, (300, 300), seed) for seed in range(2)]
+    durations = {"rest": "10min", "seizure": "45s"}
+    with pytest.warns(
+        UserWarning, match=r"there would be 43.* events an hour.* can be 11.* at most"
+    ):
+        tuned = cf.tune(recs, event_duration=durations)
+    hours = 2 * 20 * 600 / 3600
+    assert len(offline_events(tuned, recs)) <= 11.17 * hours + 2
+    right = [in_turn(20, (600, 45), seed) for seed in range(2)]
+    assert len(cf.events(right, cf.tune(right, event_duration=durations))) == 80
+
+
+def test_live_events_of_one_source_are_as_many_as_are_expected() -> None:
+    """What smooths one source may leave fewer: then live events were as few."""
+    rng = np.random.default_rng(0)
+    many, few = (
+        EventCounts([DecidedRows(np.arange(400.0), P)], Heads.exclusive(["a", "b"]))
+        for P in (np.repeat(rng.dirichlet([1, 1], 40), 10, axis=0), np.tile([0.7, 0.3], (400, 1)))
+    )
+    assert few.total(0.0) == 1
+    expected = 0.5 * many.total(0.0)
+    assert many.total(match_costs(many, few, expected).live) <= 2
+    one = match_costs(many, few, expected, one_source=True)
+    assert expected <= many.total(one.live) <= expected + 2
+    more = 2 * many.total(0.0)  # than there are at any cost
+    assert match_costs(many, few, more, one_source=True) == match_costs(many, few, more)
 
 
 def test_gaps_end_events_and_are_no_time() -> None:

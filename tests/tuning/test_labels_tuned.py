@@ -182,7 +182,7 @@ def test_a_pooled_label_that_exceeds_a_limit_gets_a_warning() -> None:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         cf.tune(days, "sticky", "strong", max_switches_per_hour=20)
-    words = "with the pooled settings there are more than 20 changes"
+    words = "with the pooled settings there are more than 20 switches per hour"
     assert any(words in str(one.message) for one in caught)
 
 

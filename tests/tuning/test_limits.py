@@ -80,9 +80,11 @@ def test_a_limit_that_is_kept_anyway_changes_nothing() -> None:
 
 
 def test_no_filter_keeps_to_the_limits() -> None:
-    """Raw has no delay: a simple rule, where one may be chosen, or else the closest filter."""
+    """The closest one is chosen; a fast filter follows at once, and changes often."""
     recs = days(range(3), 2.0)
-    assert isinstance(tune(recs, "auto", "strong", max_delay=0).filter, cf.RawFilter)
+    at_once = tune(recs, "sticky", "strong", max_delay=0).tuning.effect
+    assert at_once is not None
+    assert at_once.delay == 0
     with pytest.warns(UserWarning, match="nothing that was tried has at most") as caught:
         tuned = tune(recs, "sticky", "strong", max_switches_per_hour=1, max_delay=0)
     assert isinstance(tuned.filter, cf.StickyFilter)

@@ -65,11 +65,11 @@ def _all_or_each(
 
 
 def _biases(ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]) -> Any:
-    given = _all_or_each(ctx, param, texts)
+    values = _all_or_each(ctx, param, texts)
     try:
-        if isinstance(given, dict):
-            return {name: float(text) for name, text in given.items()}
-        return None if given is None else float(given)
+        if isinstance(values, dict):
+            return {name: float(text) for name, text in values.items()}
+        return None if values is None else float(values)
     except ValueError:
         raise click.BadParameter("a bias must be a number, such as walk=0.1") from None
 
@@ -83,12 +83,12 @@ def rule_options(command: Command) -> Command:
     """Add the options of a rule to a command; it gets those that were given."""
 
     @wraps(command)
-    def with_rule(*settings: Any, **arguments: Any) -> None:
-        given = {name: arguments.pop(name) for name in OPTIONS}
-        if given["ignore"] is not None:
-            given["ignore"] = given["ignore"].split(",")
-        rule = {name: x for name, x in given.items() if x is not None}
-        command(*settings, rule=rule, **arguments)
+    def with_rule(**arguments: Any) -> None:
+        options = {name: arguments.pop(name) for name in OPTIONS}
+        if options["ignore"] is not None:
+            options["ignore"] = options["ignore"].split(",")
+        rule = {name: x for name, x in options.items() if x is not None}
+        command(rule=rule, **arguments)
 
     return RULE(with_rule)
 
@@ -190,18 +190,18 @@ def events_command(
                     raise click.UsageError(f"the rows are filtered already; leave out {name}")
                 filtered = filtered_format(df.columns, form.columns, form.scores, form.unit)
                 with naming_lines(source):
-                    found = events(
+                    decided = events(
                         read_rows(df, replace(filtered, sort=sort)), rule_for(None, rule)
                     )
             else:
-                known = settings.for_table(form)
-                layout = known.layout(df.columns)
+                read_as = settings.for_table(form)
+                layout = read_as.layout(df.columns)
                 classes = layout.classes or classes_of_labels(as_frame(df), layout)
                 check_classes(form, classes)
                 pipe = make_pipe(
                     settings,
                     classes,
-                    lambda: by_stream(source, df, replace(known, sort=sort)),
+                    lambda: by_stream(source, df, replace(read_as, sort=sort)),
                 )
                 if settings.tunes:
                     note = tuned_note(pipe)
@@ -209,15 +209,15 @@ def events_command(
                         note += "\nclassfilter: say how long an event lasts: --event-duration 5min"
                 decide = rule_for(pipe.smoothing if smooth else pipe, rule)
                 with naming_lines(source):
-                    rows = read_rows(df, replace(known, heads=known.heads.like(classes)))
-                    found = events(rows, pipe, decide, smooth=smooth, lag=lag)
-        if "stream" not in found.columns:
-            found = Events.from_table(found)
-        write_events(found, out, start=start)
+                    rows = read_rows(df, replace(read_as, heads=read_as.heads.like(classes)))
+                    decided = events(rows, pipe, decide, smooth=smooth, lag=lag)
+        if "stream" not in decided.columns:
+            decided = Events.from_table(decided)
+        write_events(decided, out, start=start)
     except ValueError as error:
         path = None if isinstance(error, ArgumentError) and error.row is None else table.name
         raise ValueError(message_of(path, error)) from error
     if note and not quiet:
         click.echo(printable(note), err=True)
     if not quiet:
-        click.echo(f"{out}: {len(found):,} event{'s' * (len(found) != 1)}", err=True)
+        click.echo(f"{out}: {len(decided):,} event{'s' * (len(decided) != 1)}", err=True)

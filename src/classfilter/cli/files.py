@@ -123,7 +123,7 @@ def input_options(command: Command) -> Command:
     """Add the argument IN and the options that say how it is written; it gets an `Input`."""
 
     @wraps(command)
-    def with_input(*settings: Any, **arguments: Any) -> None:
+    def with_input(**arguments: Any) -> None:
         names = {name: char for char, name in SEPARATORS.items()}
         separator = arguments.pop("separator")
         if separator is not None and separator not in {*names, *SEPARATORS}:
@@ -132,7 +132,7 @@ def input_options(command: Command) -> Command:
             )
         path, kind = arguments.pop("table"), arguments.pop("file_kind")
         table = Input(path, kind, names.get(separator, separator))
-        command(*settings, table=table, **arguments)
+        command(table=table, **arguments)
 
     return option_group(
         click.argument("table", metavar="IN", type=FILE),

@@ -131,13 +131,13 @@ def filter_options(command: Command) -> Command:
     @wraps(command)
     def with_settings(**arguments: Any) -> None:
         names = ("config", "half_life", "gamma", "estimate", "floor", "beta")
-        given = {name: arguments.pop(name) for name in names}
+        options = {name: arguments.pop(name) for name in names}
         tuning = {name: arguments.pop(name, None) for name in ("reference", "event_duration")}
         tuning = {name: value for name, value in tuning.items() if value is not None}
-        require_one(given, tuning)
+        require_one(options, tuning)
         heads = _named_heads(arguments["classes"] or (), arguments["scores"])
-        settings = _settings_of_options(heads=heads, **given)
-        command(settings._replace(tuning=tuning), **arguments)
+        settings = _settings_of_options(heads=heads, **options)
+        command(settings=settings._replace(tuning=tuning), **arguments)
 
     return SETTINGS(with_settings)
 
@@ -225,11 +225,11 @@ def _column_names(
     return columns
 
 
-def require_one(given: Mapping[str, Any], tuning: Mapping[str, Any]) -> None:
+def require_one(making: Mapping[str, Any], tuning: Mapping[str, Any]) -> None:
     """Raise if options of both kinds are given: those that make a filter, and those that tune."""
     made, tuned = (
         [f"--{name.replace('_', '-')}" for name, value in options.items() if value is not None]
-        for options in (given, tuning)
+        for options in (making, tuning)
     )
     if made and tuned:
         raise click.UsageError(
@@ -350,20 +350,21 @@ def table_options(command: Command) -> Command:
     """Add the options that say how a table is written; the command gets a `TableFormat`."""
 
     @wraps(command)
-    def with_format(*settings: Settings, **arguments: Any) -> None:
-        how = {name: arguments.pop(name) for name in READING}
-        classes: tuple[str, ...] = how.pop("classes") or ()
-        heads = _named_heads(classes, how["scores"])
-        known = next((given.heads for given in settings), heads)
-        kind = EXCLUSIVE if known.is_exclusive else LABELS
+    def with_format(**arguments: Any) -> None:
+        reading = {name: arguments.pop(name) for name in READING}
+        classes: tuple[str, ...] = reading.pop("classes") or ()
+        heads = _named_heads(classes, reading["scores"])
+        settings = arguments.get("settings")
+        is_exclusive = (heads if settings is None else settings.heads).is_exclusive
+        kind = EXCLUSIVE if is_exclusive else LABELS
         if 0 < len(classes) < kind.fewest:
             hint = "give two or more, or --scores independent for one score by itself"
             raise click.UsageError(f"--classes names only {classes[0]!r}; {hint}")
         try:
-            form = TableFormat.of(heads if heads.shown else kind.like(classes), **how)
+            form = TableFormat.of(heads if heads.shown else kind.like(classes), **reading)
         except ValueError as error:
             raise ValueError(message_of(None, error)) from error
-        command(*settings, form=form, **arguments)
+        command(form=form, **arguments)
 
     return FORMAT(with_format)
 
@@ -475,7 +476,7 @@ def _typed_option(argument: str) -> str | None:
     if argument.startswith("-"):
         return argument
     context = click.get_current_context(silent=True)
-    given = () if context is None or argument in NOT_OPTIONS else context.command.params
+    params = () if context is None or argument in NOT_OPTIONS else context.command.params
     name = {"path": "out"}.get(argument, argument)
-    options = [p.opts[0] for p in given if isinstance(p, click.Option) and p.name == name]
+    options = [p.opts[0] for p in params if isinstance(p, click.Option) and p.name == name]
     return options[0] if options else None

@@ -79,11 +79,11 @@ def _one_stream(streams: dict[Any, Rows], name: str | None) -> tuple[Any, Rows]:
     by_text = {str(key): (key, rec) for key, rec in streams.items()}
     if name is None and len(streams) == 1:
         return next(iter(streams.items()))
-    some = ", ".join(list(by_text)[:5]) + ", ..." * (len(by_text) > 5)
+    names = ", ".join(list(by_text)[:5]) + ", ..." * (len(by_text) > 5)
     if name is None:
-        raise ValueError(f"there are {len(streams)} streams ({some}); choose one with --stream")
+        raise ValueError(f"there are {len(streams)} streams ({names}); choose one with --stream")
     if name not in by_text:
-        raise ValueError(f"there is no stream {name!r}; there are {some}")
+        raise ValueError(f"there is no stream {name!r}; there are {names}")
     return by_text[name]
 
 

@@ -299,11 +299,11 @@ def _require_sources(
 ) -> None:
     """Raise if a file of settings is for other sources than a table has."""
     sources = dict.fromkeys(name for rec in streams.values() for name in rec.sources)
-    known = pipe.beta if isinstance(pipe.beta, dict) else sources
+    expected = pipe.beta if isinstance(pipe.beta, dict) else sources
     best = reference or pipe.reference
-    if not sources.keys() <= known.keys() or (best in known and best not in sources):
+    if not sources.keys() <= expected.keys() or (best in expected and best not in sources):
         raise ValueError(
-            f"--config is {config}, whose sources are {', '.join(known)}; those of {table.name} "
+            f"--config is {config}, whose sources are {', '.join(expected)}; those of {table.name} "
             f"are {', '.join(sources)}: run classfilter tune on this file, or leave --config out"
         )
 

@@ -48,11 +48,11 @@ def plain(x: Any) -> str:
 
 def check_zone(zone: str | None) -> tzinfo:
     """Return a zone by its name, ``"Europe/Berlin"`` or ``"+02:00"``; UTC for None."""
-    found = UTC if zone is None else find_zone(zone)
-    if found is None:
+    tz = UTC if zone is None else find_zone(zone)
+    if tz is None:
         must = 'it must be a time zone such as "Europe/Berlin" or "+02:00"'
         raise ArgumentError("zone", zone, must=must)
-    return found
+    return tz
 
 
 def date_text(x: float, zone: str | None) -> str:
@@ -90,10 +90,10 @@ def zone_of(cell: Any) -> str | None:
         offset = cell.strftime("%z")
         return name if name == "UTC" or "/" in name else f"{offset[:3]}:{offset[3:5]}"
     match = _ISO_ZONE.fullmatch(cell.strip()) if isinstance(cell, str) else None
-    found = match[1] if match else None
-    if found is None or found in "Zz":
-        return "UTC" if found else None
-    digits = found.replace(":", "").ljust(5, "0")
+    suffix = match[1] if match else None
+    if suffix is None or suffix in "Zz":
+        return "UTC" if suffix else None
+    digits = suffix.replace(":", "").ljust(5, "0")
     return "UTC" if digits[1:] == "0000" else f"{digits[:3]}:{digits[3:]}"
 
 

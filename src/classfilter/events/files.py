@@ -178,11 +178,13 @@ def _check_start(kind: Format, start: Any) -> None:
         )
 
 
-def _check_format_options(kind: Format, options: Mapping[str, Any], known: tuple[str, ...]) -> None:
+def _check_format_options(
+    kind: Format, options: Mapping[str, Any], allowed: tuple[str, ...]
+) -> None:
     for option, value in options.items():
-        if option not in known:
+        if option not in allowed:
             must = f"{kind.name} has no such option"
-            must += f"; it has {', '.join(known)}" if known else ""
+            must += f"; it has {', '.join(allowed)}" if allowed else ""
             raise ArgumentError(option, value, must)
 
 

@@ -248,10 +248,10 @@ class Events(list[Event]):
         return block(self._summary(), total, table(EVENT_COLUMNS, self._rows()), rest)
 
 
-def column_names(there: list[str], columns: Mapping[str, str] | None) -> dict[str, str]:
+def column_names(header: list[str], columns: Mapping[str, str] | None) -> dict[str, str]:
     """Return the name in the table of each column of events that it has."""
-    given = dict(columns or {})
-    for name, column in given.items():
+    chosen = dict(columns or {})
+    for name, column in chosen.items():
         if name not in EVENT_COLUMNS:
             must = f"it must be one of {', '.join(EVENT_COLUMNS)}"
             raise ArgumentError(
@@ -261,20 +261,20 @@ def column_names(there: list[str], columns: Mapping[str, str] | None) -> dict[st
                 must=must,
                 fix='give the columns as {"class": "label"}',
             )
-        if column not in there:
+        if column not in header:
             problem = f"has {{}} for {name}, which the table does not have"
-            raise ArgumentError("columns", column, problem=problem, must=f"it has {there}")
-    taken = set(given.values())
-    names = {name: name for name in EVENT_COLUMNS if name in there and name not in taken} | given
+            raise ArgumentError("columns", column, problem=problem, must=f"it has {header}")
+    used = set(chosen.values())
+    names = {name: name for name in EVENT_COLUMNS if name in header and name not in used} | chosen
     wanted = ["class", "start", *(["end"] if "duration" not in names else [])]
     missing = [name for name in wanted if name not in names]
     if missing:
         fix = 'name it, columns={"' + missing[0] + '": ...}'
         raise ArgumentError(
             "the table",
-            there,
+            header,
             problem=f"has no column {missing[0]}",
-            must=f"it has {there}",
+            must=f"it has {header}",
             fix=fix,
         )
     return names

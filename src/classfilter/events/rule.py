@@ -53,37 +53,37 @@ class HeadRules(_core.HeadRules):
         """Take many rows, (T, C): the new state, and the events as columns."""
         # The sum of a label's row may round to a little more than 1; what is not near it, the core
         # refuses.
-        stack, after, found = np.maximum(self._heads.stacked(np.asarray(probs)), 0), [], []
+        stack, after, events = np.maximum(self._heads.stacked(np.asarray(probs)), 0), [], []
         told: list[Start] = []
         for (h, rule), before in zip(self._rules, state, strict=True):
             rows = np.ascontiguousarray(stack[:, h, : self._heads.sizes[h]])
-            own = None if starts is None else list[Start]()
-            part, *columns = rule.run(before, times, rows, own)
+            of_rule = None if starts is None else list[Start]()
+            part, *columns = rule.run(before, times, rows, of_rule)
             after.append(part)
-            found.append((columns[0] + self._first[h], *columns[1:]))
-            told += [(k + self._first[h], start) for k, start in own or ()]
+            events.append((columns[0] + self._first[h], *columns[1:]))
+            told += [(k + self._first[h], start) for k, start in of_rule or ()]
         if starts is not None:
             starts += sorted(told, key=_by_start)
-        return tuple(after), *_in_order(found)
+        return tuple(after), *_in_order(events)
 
     def finish(self, state: tuple[bytes, ...], starts: list[Start] | None = None) -> EventColumns:
         """End the stream: its last events as columns."""
-        found, told = [], list[Start]()
+        events, told = [], list[Start]()
         for (h, rule), part in zip(self._rules, state, strict=True):
-            own = None if starts is None else list[Start]()
-            label, *columns = rule.finish(part, own)
-            found.append((label + self._first[h], *columns))
-            told += [(k + self._first[h], start) for k, start in own or ()]
+            of_rule = None if starts is None else list[Start]()
+            label, *columns = rule.finish(part, of_rule)
+            events.append((label + self._first[h], *columns))
+            told += [(k + self._first[h], start) for k, start in of_rule or ()]
         if starts is not None:
             starts += sorted(told, key=_by_start)
-        return _in_order(found)
+        return _in_order(events)
 
     def current(self, state: tuple[bytes, ...]) -> list[tuple[int, float, float, bool]]:
         """Return the events that go on if the stream ended now, in the order of the heads."""
-        known = [rule.current(part) for (_, rule), part in zip(self._rules, state, strict=True)]
+        current = [rule.current(part) for (_, rule), part in zip(self._rules, state, strict=True)]
         return [
             (event[0] + self._first[h], *event[1:])
-            for (h, _), event in zip(self._rules, known, strict=True)
+            for (h, _), event in zip(self._rules, current, strict=True)
             if event is not None
         ]
 
@@ -252,7 +252,9 @@ class EventRule:
                 continue
             check = _CHECKS[option.kind]
             if option.by_class and isinstance(value, Mapping):
-                value = {str(of): check(name, option, x, str(of)) for of, x in value.items()}
+                value = {
+                    str(label): check(name, option, x, str(label)) for label, x in value.items()
+                }
             else:
                 value = check(name, option, value)
             if option.core == math.inf and value == 0:
@@ -309,24 +311,26 @@ class EventRule:
     def head(self, heads: Heads, h: int) -> EventRule:
         """Return the rule of one head; that of a label has the classes not robin and robin."""
         shown = heads.columns[h]
-        given = {name: getattr(self, name) for name in BY_CLASS}
-        own: dict[str, Any] = {
+        by_class = {name: getattr(self, name) for name in BY_CLASS}
+        options: dict[str, Any] = {
             name: {one: value[one] for one in shown if one in value}
             if isinstance(value, dict)
             else value
-            for name, value in given.items()
+            for name, value in by_class.items()
         }
-        if isinstance(own["merge_gap"], dict):
-            own["merge_gap"] = own["merge_gap"].get(shown[0])
+        if isinstance(options["merge_gap"], dict):
+            options["merge_gap"] = options["merge_gap"].get(shown[0])
         if h not in heads.labels:
-            return replace(self, **own, ignore=tuple(one for one in shown if one in self.ignore))
+            return replace(
+                self, **options, ignore=tuple(one for one in shown if one in self.ignore)
+            )
         (label,) = shown
         for name in ("leave_cost", "min_duration", "bias"):
-            value = own[name].get(label) if isinstance(own[name], dict) else own[name]
-            own[name] = {label: value or 0.0}
-        if isinstance(own["change_cost"], dict):
-            own["change_cost"] = own["change_cost"].get(label)
-        return replace(self, **own, ignore=heads.classes_of(h)[:1])
+            value = options[name].get(label) if isinstance(options[name], dict) else options[name]
+            options[name] = {label: value or 0.0}
+        if isinstance(options["change_cost"], dict):
+            options["change_cost"] = options["change_cost"].get(label)
+        return replace(self, **options, ignore=heads.classes_of(h)[:1])
 
     def compiled(self, heads: Heads, dtype: DTypeLike) -> Any:
         """Return the rule of the core for the columns of a filter: one for each head."""
@@ -430,5 +434,5 @@ def _require_named(argument: str, named: Iterable[str], classes: tuple[str, ...]
 
 def _number_of_each(value: Any, names: tuple[str, ...]) -> Floats:
     """Return the number of each class; 0 where a mapping does not name it."""
-    known = value if isinstance(value, dict) else dict.fromkeys(names, value)
-    return np.array([known.get(name, 0.0) for name in names])
+    numbers = value if isinstance(value, dict) else dict.fromkeys(names, value)
+    return np.array([numbers.get(name, 0.0) for name in names])

@@ -122,8 +122,10 @@ class ThresholdRule:
             start, end = float(time[first]), float(ends[last - 1])
             if end - start >= self.min_duration:
                 rows, weight = p[first:last], ends[first:last] - time[first:last]
-                seen = ~np.isnan(rows)
-                events.append((start, end, float(np.average(rows[seen], weights=weight[seen]))))
+                observed = ~np.isnan(rows)
+                events.append(
+                    (start, end, float(np.average(rows[observed], weights=weight[observed])))
+                )
         return events
 
 

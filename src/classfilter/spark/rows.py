@@ -87,7 +87,7 @@ def _error_of_row(error: RowError, table: pa.Table, form: FrameFormat) -> str:
     """Return what is wrong with a row, named by its stream, time and source."""
     cells = {name: table[name][error.row].as_py() for name in form.key}
     row = ", ".join(f"{name} {cell!r}" for name, cell in cells.items())
-    return error.text(where=f" in the row of {row}")
+    return error.text(place=f" in the row of {row}")
 
 
 def seconds_if_any(cell: Any, unit: str | None) -> float | None:

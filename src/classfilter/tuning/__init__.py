@@ -3,40 +3,35 @@
 from ..support.imports import public
 from .calibrate import Calibration
 from .candidates import HELD_BELOW, WINDOW, Candidate
-from .criterion import Criterion
 from .effect import GAP, Effect, count_changes, last_predictions
 from .event_effect import CostByLabels, EventEffect
 from .explanation import Assumptions
-from .folds import as_list, count_predictions, find_reference, step_of, two_folds
+from .folds import as_list, find_reference, step_of, two_folds
 from .label_tuning import LabelTuning
 from .objective import Progress, Trial
 from .operating import OperatingCurve, OperatingPoint
-from .record import TuningRecord, calibrated, noted, record_of, untempered
-from .search import MAX_DIRICHLET_ROWS, best_half_life
+from .record import TuningRecord, calibrated, record_of, untempered
 from .sources import SourceFacts
 from .streams_needed import Rival
 from .suggestion import Suggestion
-from .summary import filter_in_words, summarise
+from .summary import filter_in_words
 from .temperature import Temperature
 from .thinning import thin
-from .tuner import Prepared, choose, prepare, tune
+from .tuner import prepare, tune
 
 __all__ = [
     "GAP",
     "HELD_BELOW",
-    "MAX_DIRICHLET_ROWS",
     "WINDOW",
     "Assumptions",
     "Calibration",
     "Candidate",
     "CostByLabels",
-    "Criterion",
     "Effect",
     "EventEffect",
     "LabelTuning",
     "OperatingCurve",
     "OperatingPoint",
-    "Prepared",
     "Progress",
     "Rival",
     "SourceFacts",
@@ -45,19 +40,14 @@ __all__ = [
     "Trial",
     "TuningRecord",
     "as_list",
-    "best_half_life",
     "calibrated",
-    "choose",
     "count_changes",
-    "count_predictions",
     "filter_in_words",
     "find_reference",
     "last_predictions",
-    "noted",
     "prepare",
     "record_of",
     "step_of",
-    "summarise",
     "thin",
     "tune",
     "two_folds",

@@ -1,7 +1,7 @@
 """What a pipeline does for its user: how often the class changes, and how soon it follows a change.
 
-Neither needs labels. Changes are counted on the recordings. The delay is that of simulated changes:
-every source predicts what it predicts on average in the old class, and then in the new one.
+Neither needs labels: both are measured on the recordings. A change is one of the smoothed class,
+which sees later predictions.
 """
 
 from __future__ import annotations
@@ -13,20 +13,16 @@ from typing import NamedTuple
 import numpy as np
 
 from ..errors import ArgumentError
+from ..filters import EmaFilter, HoldFilter, MeanFilter, RawFilter
 from ..inputs import LARGEST_SECONDS, Rows
 from ..metrics import count_switches
 from ..pipeline import Pipeline
 from ..support.types import Floats, Ints, is_number
-from ..support.validation import Factorized
-from .model import EstimatedModel
-from .rows import LABEL_RELIABILITY, JoinedRows, floored
 
-SIMULATED = 101
-"""Changes of class that the delay is the median of."""
-LENGTHS = (64, 256, 1024)
-"""Rows of the old class, and of the new one: the first in whose half most changes are followed."""
 GAP = 10
 """Median steps, beyond which two rows are not neighbours; as in `metrics`."""
+MEASURED_ROWS = 200_000
+"""The delay is measured on the first streams, of at least so many rows where there are more."""
 MIN_RUNS, RUN_RATIO, RUN_ERRORS = 5, 2.0, 4.0
 """Lost predictions come in runs if so many of them follow another one, so many times as many as are
 likely, and so many standard errors more. In 40 simulations with noise, 46 classes lose most of
@@ -34,6 +30,29 @@ their rows rightly, and none comes in runs; falls of 2 or 3 rows do in 8 of 8. A
 on extrasensory and geolife, of 5 named classes 4 had lost most of their true rows, too."""
 SECONDS_STEP = (1e-5, 1e6)
 """The median step lies between these, where times are seconds."""
+
+
+RULES = (RawFilter, HoldFilter, MeanFilter, EmaFilter)
+"""Filters that cannot smooth; a `VoteFilter` is a `MeanFilter`."""
+
+
+class DelayOfChange(NamedTuple):
+    """How soon the filtered class follows changes from one class to another.
+
+    Attributes
+    ----------
+    before, after : str
+        The classes.
+    delay : float
+        The median, as in `Effect`.
+    changes : int
+        How many there are.
+    """
+
+    before: str
+    after: str
+    delay: float
+    changes: int
 
 
 class LostClass(NamedTuple):
@@ -72,14 +91,16 @@ class Effect(NamedTuple):
     rows : int
         The rows in it.
     delay : float
-        The typical time until the pipeline follows, once the predictions change class; infinite
-        where it does not, NaN where no class ever changes.
+        The median time from a change of the smoothed class until the filtered class follows;
+        infinite where it mostly does not, before the next change. NaN where no class ever changes.
     delay_rows : float
         The rows in that time.
     in_seconds : bool
         Whether the times may be seconds, as far as their size tells.
     streams, predictions : int
         How many there are.
+    delays : tuple of DelayOfChange
+        The delay from each class to each other, the longest first.
     lost : tuple of LostClass
         The classes of which less than half of the predicted rows are left and that come in runs, or
         of which none is left.
@@ -94,16 +115,13 @@ class Effect(NamedTuple):
     in_seconds: bool
     streams: int = 0
     predictions: int = 0
+    delays: tuple[DelayOfChange, ...] = ()
     lost: tuple[LostClass, ...] = ()
 
     @property
     def changes_per_hour(self) -> float:
         """Changes of the pipeline's class an hour, where times are seconds."""
         return 3600 * self.changes_after / self.time if self.time else 0.0
-
-
-Changes = tuple[Ints, Ints, Ints]
-"""Changes of class to simulate: the classes before and after, and the joined row of each."""
 
 
 def looks_like_seconds(recordings: Sequence[Rows], step: float) -> bool:
@@ -139,14 +157,13 @@ def count_changes(rec: Rows, predicted: Ints) -> tuple[int, float]:
 
 def measure_changes(
     pipe: Pipeline, recordings: Sequence[Rows], raw: Sequence[Ints]
-) -> tuple[Effect, Floats]:
+) -> tuple[Effect, list[Ints]]:
     """Run a pipeline over recordings and count changes; `raw` are their `last_predictions`.
 
-    Return the effect without a delay, and how often each class follows each, (K, K).
+    Return the effect without a delay, and the filtered class of each row, -1 before the first.
     """
     before = after = rows = 0
-    hours, K = 0.0, len(pipe.classes)
-    pairs = np.zeros((K, K))
+    hours, classes = 0.0, []
     names = dict.fromkeys(name for rec in recordings for name in rec.sources)
     codes = {name: i for i, name in enumerate(names)}
     decided = []
@@ -156,8 +173,7 @@ def measure_changes(
         before += count_changes(rec, last)[0]
         changes, spent = count_changes(rec, filtered)
         after, hours, rows = after + changes, hours + spent, rows + int(begun.sum())
-        seen = filtered[begun]
-        np.add.at(pairs, (seen[:-1], seen[1:]), 1)
+        classes.append(filtered)
         rows_seen = rec.observed()
         source = np.array([codes[name] for name in rec.source_names[rows_seen].tolist()], np.intp)
         decided.append(Decided(source, last[rows_seen], filtered[rows_seen]))
@@ -165,7 +181,7 @@ def measure_changes(
     effect = Effect(before, after, 3600 * hours, rows, nan, nan, True)
     predictions = sum(len(one.source) for one in decided)
     lost = lost_classes(decided, tuple(map(str, pipe.classes)))
-    return effect._replace(streams=len(decided), predictions=predictions, lost=lost), pairs
+    return effect._replace(streams=len(decided), predictions=predictions, lost=lost), classes
 
 
 class Decided(NamedTuple):
@@ -216,86 +232,90 @@ def lost_classes(streams: Sequence[Decided], classes: tuple[str, ...]) -> tuple[
 class Effects:
     """Measures what pipelines do on the same recordings."""
 
-    def __init__(self, recordings: Sequence[Rows], rows: JoinedRows, model: EstimatedModel) -> None:
-        self.rows = rows
+    def __init__(self, recordings: Sequence[Rows], step: float) -> None:
         self._recordings = [rec for rec in recordings if rec.observed().any()]
         self._raw = [last_predictions(rec) for rec in self._recordings]
-        self._means = mean_outputs(rows, model)
-        self._changes: Changes | None = None
-        self.in_seconds = looks_like_seconds(self._recordings, rows.step)
+        self.in_seconds = looks_like_seconds(self._recordings, step)
 
     def measure(self, pipe: Pipeline) -> Effect:
-        """Run a pipeline over the recordings; changes like those of the first one are simulated."""
-        effect, pairs = measure_changes(pipe, self._recordings, self._raw)
+        """Run a pipeline over the recordings; without what smooths, nothing says how late it is."""
+        effect, filtered = measure_changes(pipe, self._recordings, self._raw)
         effect = effect._replace(in_seconds=self.in_seconds)
-        if self._changes is None:
-            self._changes = draw_changes(pairs, len(self.rows.source))
-        if not self._changes[0].size:
+        if isinstance(pipe.smoothing.filter, RULES):
             return effect
-        for length in LENGTHS:
-            delay, steps = delays(pipe, self.rows, self._means, self._changes, length)
-            middle = len(steps) // 2
-            late, rows = float(np.sort(delay)[middle]), float(np.sort(steps)[middle])
-            if 2 * rows <= length:
-                break
-        return effect._replace(delay=late, delay_rows=rows)
+        changes = [
+            changes_of(rec, np.where(last < 0, -1, pipe.smooth(rec).argmax(axis=1)))
+            for rec, last in zip(some_streams(self._recordings), self._raw, strict=False)
+        ]
+        triples = zip(self._recordings, filtered, changes, strict=False)
+        late, steps = np.concatenate([delays(*one) for one in triples], axis=1)
+        if not late.size:
+            return effect
+        pair = np.concatenate([one.before * len(pipe.classes) + one.after for one in changes])
+        by_pair = [
+            DelayOfChange(
+                before=str(pipe.classes[k // len(pipe.classes)]),
+                after=str(pipe.classes[k % len(pipe.classes)]),
+                delay=middle(late[pair == k]),
+                changes=int((pair == k).sum()),
+            )
+            for k in np.unique(pair).tolist()
+        ]
+        return effect._replace(
+            delay=middle(late),
+            delay_rows=middle(steps),
+            delays=tuple(sorted(by_pair, key=lambda one: -one.delay)),
+        )
 
 
-def mean_outputs(rows: JoinedRows, model: EstimatedModel) -> Floats:
-    """Return what each source predicts on average in each class, (sources, K, K).
+def some_streams(recordings: Sequence[Rows]) -> list[Rows]:
+    """Return the first streams, of about `MEASURED_ROWS` where there are more."""
+    total = np.cumsum([len(rec) for rec in recordings])
+    return list(recordings[: int(np.searchsorted(total, MEASURED_ROWS)) + 1])
 
-    It is the matrix of its channel, where there is one. Otherwise each prediction counts for a
-    class as much as its own probability of it says.
+
+def middle(values: Floats) -> float:
+    """Return the median, the later one of two, which may be infinite."""
+    return float(np.sort(values)[len(values) // 2])
+
+
+class Changes(NamedTuple):
+    """Changes of class in one stream, (N,): the row of each, the classes, and where the next is."""
+
+    row: Ints
+    before: Ints
+    after: Ints
+    end: Ints
+
+
+def changes_of(rec: Rows, classes: Ints) -> Changes:
+    """Return the changes of a class (T,), -1 where there is none, between neighbouring rows.
+
+    Rows of one time change at once, to the class of the last.
     """
-    K = len(rows.classes)
-    means = np.empty((len(rows.sources), K, K))
-    for i, name in enumerate(rows.sources):
-        channel = model.channel.get((name, "best"))
-        if channel is not None:
-            means[i] = channel.matrix
-        else:
-            own = floored(rows.observed[rows.source == i])
-            means[i] = own.T @ own / own.sum(axis=0)[:, None]
-        if name in rows.label_sources:  # how often it gives each label
-            other = (1 - LABEL_RELIABILITY) / (K - 1)
-            means[i] = np.maximum(means[i] - other, 0.0) / (LABEL_RELIABILITY - other)
-            means[i] /= means[i].sum(axis=1, keepdims=True)
-    return means
+    last = np.flatnonzero(np.append(np.diff(rec.time) > 0, True)[: len(rec)])
+    first = np.append(0, last[:-1] + 1)
+    new = np.flatnonzero(np.diff(classes[last])) + 1
+    apart = np.diff(rec.time[last])[new - 1] <= GAP * rec.step
+    end = first[np.append(new[1:], 0)] if new.size else new
+    if new.size:
+        end[-1] = len(rec)
+    before, after = classes[last][new - 1], classes[last][new]
+    kept = apart & (before >= 0)
+    return Changes(first[new[kept]], before[kept], after[kept], end[kept])
 
 
-def draw_changes(pairs: Floats, rows: int) -> Changes:
-    """Draw changes as often as they occur, of counts of what follows what, at any row."""
-    counts = pairs.copy()
-    np.fill_diagonal(counts, 0)
-    size = SIMULATED if counts.any() else 0
-    rng = np.random.default_rng(0)
-    shares = counts.ravel() / max(counts.sum(), 1)
-    chosen = rng.choice(counts.size, size, p=shares) if size else np.zeros(0, np.intp)
-    return *np.divmod(chosen, len(counts)), rng.integers(rows, size=size)
+def delays(rec: Rows, filtered: Ints, changes: Changes) -> Floats:
+    """Return the time from each change to the first row of the new class, and the rows, (2, N).
 
-
-def delays(
-    pipe: Pipeline, rows: JoinedRows, means: Floats, changes: Changes, length: int
-) -> tuple[Floats, Floats]:
-    """Return the time from each change to the first row of the new class, and the rows in it.
-
-    Sources and times are those of the rows around that of the change; gaps and new streams are a
-    median step. Infinite where the class is not followed within `length` rows.
+    Infinite where the filtered class (T,) does not follow before the next change.
     """
-    before, after, row = (one[:, None] for one in changes)
-    offset = np.arange(-length, length)
-    at = (row + offset) % len(rows.source)
-    truth = np.where(offset < 0, before, after)
-    apart = rows.first | (rows.dt > GAP * rows.step)
-    dt = np.where(apart, rows.step, rows.dt)[at]
-    source = rows.source[at]
-    outputs = means[source, truth].reshape(-1, len(rows.classes))
-    codes = Factorized(source.ravel(), list(rows.sources))
-    stack, weights = pipe.observe_rows(codes, outputs, np.zeros(len(outputs), bool))
-    filtered = pipe.filter.run(pipe.heads.for_filter(stack), beta=weights, dt=dt.ravel())
-    follows = filtered.argmax(axis=1).reshape(at.shape)[:, length:] == after
-    steps = follows.argmax(axis=1)
-    since = np.cumsum(dt[:, length + 1 :], axis=1)
-    delay = np.where(steps == 0, 0.0, since[np.arange(len(steps)), steps - 1])
-    reached = follows.any(axis=1)
-    return np.where(reached, delay, np.inf), np.where(reached, steps, np.inf)
+    late = np.full((2, len(changes.row)), np.inf)
+    for i, (row, after, end) in enumerate(
+        zip(changes.row.tolist(), changes.after.tolist(), changes.end.tolist(), strict=True)
+    ):
+        follows = filtered[row:end] == after
+        if follows.any():
+            steps = int(follows.argmax())
+            late[:, i] = rec.time[row + steps] - rec.time[row], steps
+    return late

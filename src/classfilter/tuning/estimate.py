@@ -176,6 +176,8 @@ def estimate(rows: JoinedRows, line: Timeline, reference: int | None = None) -> 
     `reference` or the slow sources, by which the classes keep their meaning.
     """
     S, K, n = len(rows.sources), len(rows.classes), rows.streams
+    # With one source, nothing else says that a class is there whose share is taken for too large.
+    known = n if S > 1 else len(rows.source)
     cell = rows.source * K + rows.observed.argmax(axis=1)
     weight = line.interval / line.interval.max()
     anchors = line.slow if reference is None else np.arange(S) == reference
@@ -188,7 +190,7 @@ def estimate(rows: JoinedRows, line: Timeline, reference: int | None = None) -> 
         before, after, gamma = passes(line, pi, A, said)
         counts = np.stack([np.bincount(cell, g, minlength=S * K) for g in gamma.T], axis=1)
         pairs = _transitions_between(line, A, before, after * said)
-        pi = (n * gamma.mean(axis=0) + 1 / K) / (n + 1)
+        pi = (known * gamma.mean(axis=0) + 1 / K) / (known + 1)
         A = shrunken_transitions(pairs, pi, n)
         shrunken = [confusions(one.astype(float), pi) for one in counts.reshape(S, K, K)]
         R = np.stack([matrix for matrix, _ in shrunken])

@@ -85,6 +85,21 @@ class EventDurations(NamedTuple):
         """Return how many events to expect: the sum of the time of each class by its duration."""
         return float((expected_time / np.array(list(self.by_class.values()))).sum())
 
+    def most_events(self, expected_time: Floats) -> tuple[str, float]:
+        """Return the class of most events, and how many there can be of classes that exclude each.
+
+        No two events of a class follow each other, so that those of this class have others between.
+        """
+        lasts = np.array(list(self.by_class.values()))
+        events = expected_time / lasts
+        k = int(events.argmax())
+        others = float(np.delete(events, k).sum())
+        name = tuple(self.by_class)[k]
+        if not others:
+            return name, float(events.sum())
+        between = float(np.delete(expected_time, k).sum()) / others
+        return name, 2 * float(expected_time.sum()) / (lasts[k] + between)
+
 
 class MatchedCosts(NamedTuple):
     """The costs of live events, which are of filtered rows, and of offline ones, of smoothed."""
@@ -94,16 +109,21 @@ class MatchedCosts(NamedTuple):
 
 
 def match_costs(
-    live: EventCounts, offline: EventCounts, durations: EventDurations, factor: float = 1.0
+    live: EventCounts, offline: EventCounts, expected: float, one_source: bool = False
 ) -> MatchedCosts:
-    """Return the costs whose events are as many as durations, times a factor, lead to expect.
+    """Return the costs whose events are as many as expected.
 
     Offline, it is the smallest cost with at most as many; live, one with at least as many events as
-    the offline path has. So both err short: too many events do less harm than too few.
+    the offline path has. So both err short: too many events do less harm than too few. Of one
+    source, what smooths may leave fewer events than there are; live ones, if there are so many, are
+    as many as are expected.
     """
-    expected = durations.expected_events(offline.expected_time) / factor
-    cost = offline.smallest_cost(ROUNDING * expected)
-    return MatchedCosts(live.cost_of_as_many(offline.total(cost)), cost)
+    expected *= ROUNDING
+    cost = offline.smallest_cost(expected)
+    least = offline.total(cost)
+    if one_source and live.total(0.0) >= expected:
+        least = max(least, math.floor(expected))
+    return MatchedCosts(live.cost_of_as_many(least), cost)
 
 
 def _positive(value: Any, entry: str | None = None) -> float:

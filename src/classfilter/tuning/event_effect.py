@@ -70,6 +70,9 @@ class EventEffect(NamedTuple):
         The rows in it.
     in_seconds : bool
         Whether the times may be seconds, as far as their size tells.
+    start_delay : float
+        The median time from the start of a live event until that is final, as `Tracker.pop_starts`
+        has it.
     """
 
     chosen_by: str
@@ -86,16 +89,27 @@ class EventEffect(NamedTuple):
     time: float
     rows: int
     in_seconds: bool
+    start_delay: float = math.nan
 
 
-def confirmation_delay(
-    streams: Sequence[DecidedRows], heads: Heads, rule: EventRule
-) -> tuple[float, float]:
-    """Return the median time, and rows, from the end of an event to the row that confirms it.
+class Delays(NamedTuple):
+    """The median time from the end of an event, and the rows, to the row that confirms it.
+
+    And the time from its start until that is final.
+    """
+
+    end: float
+    end_rows: float
+    start: float
+
+
+def confirmation_delays(streams: Sequence[DecidedRows], heads: Heads, rule: EventRule) -> Delays:
+    """Return how late events and their starts are final.
 
     Rows are taken one by one, as in a live stream. What only its end confirms has no delay.
     """
     late: list[float] = []
+    starts_late: list[float] = []
     rows: list[int] = []
     taken = 0
     for time, probs in streams:
@@ -105,12 +119,13 @@ def confirmation_delay(
         core = rule.compiled(heads, probs.dtype)
         state, ends, confirmed = core.start(), [], []
         for n, (at, p) in enumerate(zip(time.tolist(), probs, strict=True)):
-            state, events = core.update(state, at, p)
+            starts: list[tuple[int, float]] = []
+            state, events = core.update(state, at, p, starts)
+            starts_late += [at - start for _, start in starts]
             ends += [event[2] for event in events]
             confirmed += [n] * len(events)
         late += (time[confirmed] - ends).tolist() if ends else []
         first: Ints = np.searchsorted(time, ends)
         rows += (np.array(confirmed, np.intp) - first).tolist()
-    if not late:
-        return math.nan, math.nan
-    return float(np.median(late)), float(np.median(rows))
+    middle = [float(np.median(one)) if one else math.nan for one in (late, rows, starts_late)]
+    return Delays(*middle)

@@ -16,12 +16,15 @@ from ..pipeline import Pipeline, smoothed_by, under_rule
 from .effect import GAP, looks_like_seconds
 from .event_cost import DecidedRows, EventCounts
 from .event_duration import EventDurations, MatchedCosts, match_costs
-from .event_effect import CostByLabels, EventEffect, confirmation_delay
+from .event_effect import CostByLabels, EventEffect, confirmation_delays
 from .event_labels import choose_by_labels, costs_to_try, tally_events, true_events
 from .explanation import after, in_words, rate_in_words, rate_unit
 from .folds import step_of
 from .record import noted, record_of
 from .suggestion import Suggestion, suggest
+
+ALIKE = 1.5
+"""Events by the time of each class may be so many times as many as durations allow."""
 
 
 def explain_events(
@@ -69,6 +72,11 @@ def explain_events(
     ]
     if not math.isnan(effect.delay):
         lines.append(f"Live, the end of an event is confirmed {after(effect)}.")
+    if effect.start_delay > 0:
+        lines.append(
+            f"Live, its start is final after about {span(effect.start_delay)}. The leave_cost and "
+            "max_delay of EventRule bring it sooner."
+        )
     if effect.half is not None and effect.double is not None:
         lines.append(
             f"With half the duration, there would be {rate(effect.half)} {unit} live; with double, "
@@ -194,8 +202,26 @@ def with_event_rule(
 def _by_durations(tuned: Pipeline, rows: EventRows, durations: EventDurations) -> Pipeline:
     durations.require_seconds(rows.in_seconds, rows.step)
     live, offline = _counts(tuned, rows, rows.rule(durations.longest), durations.shares)
-    costs = match_costs(live, offline, durations)
     expected = durations.expected_events(offline.expected_time)
+    if durations.one is None and tuned.heads.is_exclusive:
+        name, most = durations.most_events(offline.expected_time)
+        most += offline.fewest  # a stream may begin and end with the same class
+        if expected > ALIKE * most:
+            unit, per = ("an hour", 3600 / offline.time) if rows.in_seconds else ("in all", 1.0)
+            warnings.warn(
+                f"event_duration: by the time of each class there would be {expected * per:.3g} "
+                f"events {unit}, but of classes that last so long, {name!r} and others in turn, "
+                f"there can be {most * per:.3g} at most, and so many are taken. Check the "
+                f"durations, and whether {name!r} is predicted too often.",
+                stacklevel=5,
+            )
+        expected = min(expected, most)
+    one = len(tuned.beta) == 1 and durations.one is not None
+
+    def matched(factor: float = 1.0) -> MatchedCosts:
+        return match_costs(live, offline, expected / factor, one)
+
+    costs = matched()
     if expected < offline.fewest and tuned.heads.is_exclusive:
         mean = offline.time / offline.fewest
         warnings.warn(
@@ -204,7 +230,7 @@ def _by_durations(tuned: Pipeline, rows: EventRows, durations: EventDurations) -
             "change of class is reported. Give a shorter duration, or longer recordings.",
             stacklevel=5,
         )
-    half, double = (live.total(match_costs(live, offline, durations, f).live) for f in (0.5, 2.0))
+    half, double = (live.total(matched(factor).live) for factor in (0.5, 2.0))
     rules = live.rule(costs.live), offline.rule(costs.offline)
     effect = _effect("duration", rows, tuned, live, offline, costs)
     effect = effect._replace(half=half, double=double, duration=durations.one)
@@ -261,7 +287,7 @@ def _effect(
     costs: MatchedCosts,
 ) -> EventEffect:
     rule = live.rule(costs.live)
-    delay, steps = confirmation_delay(rows.live, tuned.heads, rule)
+    delays = confirmation_delays(rows.live, tuned.heads, rule)
     return EventEffect(
         chosen_by,
         live=live.total(costs.live),
@@ -270,8 +296,9 @@ def _effect(
         argmax_offline=offline.total(0.0),
         half=None,
         double=None,
-        delay=delay,
-        delay_rows=steps,
+        delay=delays.end,
+        delay_rows=delays.end_rows,
+        start_delay=delays.start,
         by_labels=None,
         duration=None,
         time=live.time,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..pipeline import Pipeline
 from .candidates import RULES, Candidate
@@ -58,10 +58,14 @@ class Assumptions(NamedTuple):
 
 
 def describe(
-    candidate: Candidate, rows: JoinedRows, effect: Effect | None, limited: bool = False
+    candidate: Candidate,
+    rows: JoinedRows,
+    effect: Effect | None,
+    limited: bool = False,
+    filter: Any = None,  # noqa: A002
 ) -> list[str]:
     """Return what was chosen and what it does, then how soon it follows, then its weights."""
-    name = name_of(candidate, rows.reference, effect is not None and effect.in_seconds)
+    name = name_of(candidate, rows.reference, effect is not None and effect.in_seconds, filter)
     over = f"{rows.streams} stream" + "s" * (rows.streams > 1)
     if effect is None or not effect.time:
         lines = [f"{name.rstrip(',')}."]
@@ -79,14 +83,24 @@ def describe(
     return lines
 
 
-def name_of(candidate: Candidate, reference: str, in_seconds: bool) -> str:
-    """Return the kind of filter in words, with its half-life; a comma may be at the end."""
+def name_of(
+    candidate: Candidate,
+    reference: str,
+    in_seconds: bool,
+    filter: Any = None,  # noqa: A002
+) -> str:
+    """Return the kind of filter in words, with its dwell or half-life; a comma may be at the end.
+
+    `filter` is the filter itself, which knows its dwell.
+    """
     name = _NAMES[candidate.family].format(reference=reference)
     if candidate.rate != 1:
         times = max(candidate.rate, 1 / candidate.rate)
         how = "slowed down" if candidate.rate < 1 else "sped up"
         name += f", {how} {_digits(times)} times,"
-    if candidate.half_life:
+    if candidate.family == "stay" and filter is not None:
+        name += f" with a dwell of {dwell_in_words(filter, in_seconds)}"
+    elif candidate.half_life:
         name += f" with a half-life of {_digits(candidate.half_life)}{' s' * in_seconds}"
     return name
 
@@ -157,6 +171,14 @@ def in_words(time: float, in_seconds: bool, digits: int = 3) -> str:
     return span_in_words(time, digits) if in_seconds else f"{time:.{digits}g}"
 
 
+def dwell_in_words(filter: Any, in_seconds: bool) -> str:  # noqa: A002
+    """Return the mean time in a class of a sticky filter, or the shortest and the longest."""
+    low, high = (
+        in_words(time, in_seconds, 2) for time in (filter._dwell.min(), filter._dwell.max())
+    )
+    return high if low == high else f"{low.removesuffix(high.lstrip('0123456789.'))} to {high}"
+
+
 def span_in_words(seconds: float, digits: int = 3) -> str:
     """Return a time in words.
 
@@ -190,6 +212,7 @@ def explain(
     effect: Effect | None = None,
     limit: str = "",
     temperatures: str = "",
+    filter: Any = None,  # noqa: A002
 ) -> str:
     """Return the explanation of a choice.
 
@@ -217,9 +240,11 @@ def explain(
         What was limited, and whether that is kept.
     temperatures : str
         See `temperatures_in_words`.
+    filter : Filter, optional
+        The filter that was made of the choice.
     """
     labels, reference = criterion == LABELS, rows.reference
-    lines = describe(candidate, rows, effect, bool(limit))
+    lines = describe(candidate, rows, effect, bool(limit), filter)
     lines += [temperatures] * bool(temperatures) + [limit] * bool(limit)
     mean, error = score
     if labels:

@@ -128,12 +128,6 @@ class LabelTuning:
         )
         return Pipeline(**self._parts(of_labels), smoother=smoother, tuning=record)
 
-    def pipe(self) -> Pipeline:
-        """Return the pipeline of all labels; what it does is not measured."""
-        pipe = self.join({label: self.choose(label) for label in self.labels})
-        self._warn(4)
-        return pipe
-
     def result(
         self, max_changes: float | None = None, progress: Progress | None = None
     ) -> Pipeline:
@@ -283,7 +277,7 @@ class LabelTuning:
         if candidate is None:
             return "safe settings."
         seconds = effect is None or effect.in_seconds
-        name = name_of(candidate, self.reference, seconds).rstrip(",")
+        name = name_of(candidate, self.reference, seconds, tuned.filter).rstrip(",")
         weights = f"; weights: {weights_in_words(candidate)}"
         simple = candidate.family in RULES
         return f"{name[0].lower()}{name[1:]}{weights * (not simple)}."

@@ -54,7 +54,8 @@ class Objective:
     runner : Runner
         Runs the candidates.
     criteria : sequence of Criterion
-        The first is maximised; by the last, rivals are compared, and what is said.
+        The sum of the first and the last is maximised; by the last, rivals are compared, and what
+        is said.
     """
 
     def __init__(self, runner: Runner, criteria: Sequence[Criterion]) -> None:
@@ -64,9 +65,10 @@ class Objective:
         self.on_new: Callable[[], None] = lambda: None
 
     def mean(self, candidate: Candidate) -> float:
-        """Return the mean score."""
-        total, count = self._sums(candidate)[0].sum(axis=0)
-        return float(total / count)
+        """Return the mean score, by the first criterion and the last where there are several."""
+        sums = self._sums(candidate)
+        judged = [sums[0], sums[-1]] if len(sums) > 1 else sums
+        return float(sum(total / count for total, count in (one.sum(axis=0) for one in judged)))
 
     def shown(self, candidate: Candidate) -> Gain:
         """Return the mean score by the last criterion, and its standard error."""

@@ -34,7 +34,9 @@ streams of GeoLife and LTAFDB that pass, probabilities and labels, the filter is
 the rule in the mean, and 2.9 behind in the worst; in 51 that do not, it is 14 behind in the
 worst."""
 NEARER = 1 / 4
-"""The half-life of what smooths beside the rule Hold, as a share of the time between two calls."""
+"""The half-life of what smooths where nothing is tuned, as a share of the time between calls."""
+LEAST_AGREED, MOST_AGREED = 1 / 16, 0.95
+"""Bounds of the agreement of successive calls that the half-life beside the rule Hold follows."""
 CHANCE = 4.0
 """Of one source: successive predictions that agree by fewer standard errors judge nothing."""
 FIT_BEHIND = 0.02
@@ -119,17 +121,18 @@ def safe_rule(runner: Runner) -> str:
 
 
 def safe_smoother(runner: Runner) -> Candidate:
-    """Return what smooths beside the safe rule: it remembers less than a call of the best source.
+    """Return what smooths beside the safe rule: the best source, or equals as right as they are.
 
-    So between two calls, the nearer one counts; of equal sources, all count as often as they are
-    right.
+    The half-life is that of a class, were all predictions of the best source right: its errors make
+    successive ones agree less, so that it is not too long.
     """
     rows, line = runner.rows, runner.model.line
     assert line is not None
     step = float(line.interval[0]) * line.tau
     if line.slow[0]:
         alone = tuple((name, float(name == rows.reference)) for name in rows.sources)
-        return Candidate("stay", alone, step * NEARER)
+        agreed = min(max(agreement(rows), LEAST_AGREED), MOST_AGREED)
+        return Candidate("stay", alone, -step / math.log2(agreed))
     beta = tuple((name, 1.0) for name in rows.sources)
     tied = tuple((name, TIED_WAY) for name in rows.sources)
     return Candidate("stay", beta, step * max(1.0, WINDOW / len(beta)), tied)

@@ -13,7 +13,7 @@ from .candidates import WINDOW, Candidate
 from .criterion import LABELS
 from .effect import Effect
 from .event_effect import EventEffect
-from .explanation import in_words, rate_in_words, rate_unit, weights_in_words
+from .explanation import dwell_in_words, in_words, rate_in_words, rate_unit, weights_in_words
 from .streams_needed import Rival
 
 _KINDS = {
@@ -77,9 +77,7 @@ def filter_in_words(pipe: Pipeline, record: Any) -> str:
     in_seconds = record.effect is not None and record.effect.in_seconds
     words = _kind(candidate, reference)
     if isinstance(f, StickyFilter):
-        low, high = (in_words(time, in_seconds, 2) for time in (f._dwell.min(), f._dwell.max()))
-        span = high if low == high else f"{low.removesuffix(high.lstrip('0123456789.'))} to {high}"
-        return f"{words}, dwell {span}"
+        return f"{words}, dwell {dwell_in_words(f, in_seconds)}"
     half_life = candidate.half_life
     return words if half_life is None else f"{words}, half-life {in_words(half_life, in_seconds)}"
 

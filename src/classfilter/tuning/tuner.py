@@ -25,7 +25,7 @@ from ..inputs import Rows, at_reliability
 from ..pipeline import Channel, Pipeline
 from ..policy import Policy
 from ..support.types import Duration
-from .candidates import Candidate, Runner, rule
+from .candidates import RULES, Candidate, Runner, rule
 from .criterion import by_future, by_labels, by_target, later_target
 from .effect import Effect, Effects, require_seconds
 from .event_duration import EventDurations
@@ -137,7 +137,7 @@ Kind = Literal["auto", "dirichlet", "sticky"]
 KINDS = ("auto", "sticky", "dirichlet")
 ONE_SOURCE_POWER = 0.25
 """The prior of the sticky filter is the mean prediction to this power, of one source."""
-MOSTLY = 0.75
+MOSTLY = 2 / 3
 """A class that loses more of its predicted rows, in runs, is warned of; with a limit, that is told
 in the table only."""
 EXPECTED = {"auto": 80, "sticky": 40, "dirichlet": 40}
@@ -380,11 +380,12 @@ def _tune_classes(
     found = _search(prepared, filter, channel, progress, doubt)
     if found.why_safe and not prepared.several:
         warnings.warn(found.why_safe + ". They are left as they are.", stacklevel=4)
-    model = prepared.objective.runner.model
-    effects = Effects(prepared.recordings, prepared.rows, model)
+    effects = Effects(prepared.recordings, prepared.rows.step)
 
     def measure(candidate: Candidate) -> Effect:
-        return effects.measure(_pipe(prepared, candidate))
+        return effects.measure(
+            _pipe(prepared, candidate, smoother=_smoother(prepared, found, candidate))
+        )
 
     if not limits:
         result = _result(prepared, found, measure(found.chosen))
@@ -475,11 +476,6 @@ def prepare(
     return Prepared(thinned.recordings, rows, objective, assumptions, *how)
 
 
-def choose(prepared: Prepared, kind: Kind, channel: bool | None = None) -> Pipeline:
-    """Return the best filter of a kind; what it does on the recordings is not measured."""
-    return _result(prepared, _search(prepared, kind, channel))
-
-
 def _search(
     prepared: Prepared,
     kind: Kind,
@@ -507,6 +503,13 @@ def _pipe(prepared: Prepared, candidate: Candidate, **more: Any) -> Pipeline:
     return tuned_as(objective.runner.model, *parts, rows.label_sources, **more)
 
 
+def _smoother(prepared: Prepared, found: Found, candidate: Candidate) -> Pipeline | None:
+    """Return what smooths beside a simple rule."""
+    if candidate.family not in RULES or found.sticky is None:
+        return None
+    return _pipe(prepared, found.sticky)
+
+
 def _result(
     prepared: Prepared, found: Found, effect: Effect | None = None, limit: str = ""
 ) -> Pipeline:
@@ -519,9 +522,7 @@ def _result(
     judge = found.small if chosen.family == "dirichlet" else objective
     score = judge.shown(chosen)
     criterion = objective.criteria[0].name
-    smoother = None
-    if chosen.family not in ("transitions", "stay", "dirichlet") and found.sticky is not None:
-        smoother = _pipe(prepared, found.sticky)
+    smoother = _smoother(prepared, found, chosen)
     one, model = not prepared.several, objective.runner.model
     tried = {
         trial.candidate: trial for judge in (objective, found.small) for trial in judge.table()
@@ -543,5 +544,6 @@ def _result(
     facts = rows, chosen, criterion, score, rivals, prepared.assumptions, prepared.assumed, one
     safe = f"The safe rule: {found.why_safe}." if found.why_safe else ""
     limit = " ".join(filter(None, [safe, limit]))
-    text = explain(*facts, effect, limit, temperatures_in_words(tuned))
+    temperatures = temperatures_in_words(tuned)
+    text = explain(*facts, effect, limit, temperatures, filter=tuned.filter)
     return noted(tuned, text=text, why_safe=found.why_safe)

@@ -13,10 +13,10 @@ NA = "n/a"
 
 def write_tsv(events: Sequence[Any]) -> str:
     """Return a BIDS table of events; ``probability`` is a column of our own, as BIDS allows."""
-    known = any(e.probability is not None for e in events)
-    lines = ["onset\tduration\ttrial_type" + "\tprobability" * known]
+    has_probability = any(e.probability is not None for e in events)
+    lines = ["onset\tduration\ttrial_type" + "\tprobability" * has_probability]
     for e in sorted(events, key=lambda e: e.start):
-        cells = [*start_and_length(e), e.label, *[probability_text(e, NA)] * known]
+        cells = [*start_and_length(e), e.label, *[probability_text(e, NA)] * has_probability]
         lines.append("\t".join(cells))
     return "\n".join(lines) + "\n"
 

@@ -74,10 +74,10 @@ class Format:
             one_stream(events, self.title)
         pattern = re.compile(f"[{self.forbidden}]" if self.forbidden else "(?!)")
         for row, e in enumerate(events):
-            for what, name in (("label", e.label), ("stream", e.stream)):
+            for argument, name in (("label", e.label), ("stream", e.stream)):
                 if name and (pattern.search(name) or name == self.reserved):
                     must = f"{self.title} cannot hold {self.refused}"
-                    raise RowError(what, name, must, "rename it, or write CSV or JSON", row)
+                    raise RowError(argument, name, must, "rename it, or write CSV or JSON", row)
 
 
 def check_events(
@@ -139,7 +139,7 @@ def check_streams(events: Sequence[Event]) -> None:
             raise RowError("stream", stream, problem=problem, fix="rename one of them", row=i)
 
 
-def one_stream(events: Sequence[Event], where: str) -> None:
+def one_stream(events: Sequence[Event], title: str) -> None:
     """Refuse several streams in a format that has no place for their names."""
     streams = {e.stream for e in events}
     if len(streams) > 1:
@@ -147,16 +147,16 @@ def one_stream(events: Sequence[Event], where: str) -> None:
             "events",
             len(streams),
             problem="have {} streams",
-            must=f"{where} has no place for their names",
+            must=f"{title} has no place for their names",
             fix="write each stream to a file of its own, or write CSV or JSON",
         )
 
 
-def seconds_of(text: str | None, what: str, row: int, line: int) -> Decimal:
+def seconds_of(text: str | None, argument: str, row: int, line: int) -> Decimal:
     """Return a number of a file."""
     text = (text or "").strip()
     if not NUMBER_TEXT.fullmatch(text):
-        raise RowError(what, text, must="it must be a number of seconds", row=row, line=line)
+        raise RowError(argument, text, must="it must be a number of seconds", row=row, line=line)
     return Decimal(text)
 
 

@@ -36,8 +36,8 @@ def read_table(
         if len(set(header)) < len(header):
             must = "each column must have a name of its own"
             raise ArgumentError("the header", header, must=must)
-        there = {ours: theirs for ours, theirs in usual.items() if theirs in header}
-        names = column_names(header, there | dict(columns or {}))
+        present = {ours: theirs for ours, theirs in usual.items() if theirs in header}
+        names = column_names(header, present | dict(columns or {}))
         rows: list[dict[str, str]] = []
         lines: list[int] = []
         last = reader.line_num

@@ -20,14 +20,14 @@ def write_raven(events: Sequence[Any], low_freq: float = 0.0, high_freq: float =
     if not 0.0 <= low_freq < high_freq:
         must = "it must be below high_freq, and not below 0"
         raise ArgumentError("low_freq", low_freq, must=must)
-    known = any(e.probability is not None for e in events)
+    has_probability = any(e.probability is not None for e in events)
     path = [e.stream for e in events if e.stream is not None][:1]
-    lines = [[*COLUMNS, *["Confidence"] * known, *["Begin Path"] * len(path)]]
+    lines = [[*COLUMNS, *["Confidence"] * has_probability, *["Begin Path"] * len(path)]]
     for i, e in enumerate(sorted(events, key=lambda e: (e.start, e.label)), 1):
         times = [plain(x) for x in (e.start, e.end)]
         cells = [str(i), "Spectrogram 1", "1", *times, f"{low_freq:g}", f"{high_freq:g}", e.label]
         share = "" if e.probability is None else repr(float(e.probability))
-        lines.append([*cells, *[share] * known, *path])
+        lines.append([*cells, *[share] * has_probability, *path])
     return "".join("\t".join(line) + "\n" for line in lines)
 
 

@@ -26,13 +26,13 @@ def read_rttm(text: str) -> Cells:
     """Return the SPEAKER lines of RTTM; comments and lines of other types pass."""
     events: list[dict[str, Any]] = []
     lines = []
-    others: set[str] = set()
+    other_types: set[str] = set()
     for line, content in numbered_lines(text):
         fields = [None if field == NA else field for field in content.split()]
         if content.startswith(";;"):
             continue
         if fields[0] != "SPEAKER":
-            others.add(str(fields[0]))
+            other_types.add(str(fields[0]))
             continue
         row = len(events)
         if len(fields) not in (9, 10):
@@ -45,10 +45,10 @@ def read_rttm(text: str) -> Cells:
         cells = {"stream": fields[1], "class": fields[7], "start": start, "end": end}
         events.append(cells | {"probability": p})
         lines.append(line)
-    if others and not events:
+    if other_types and not events:
         must = "events are SPEAKER lines"
         raise ArgumentError(
-            "the file", sorted(others), problem="has no SPEAKER line, only {}", must=must
+            "the file", sorted(other_types), problem="has no SPEAKER line, only {}", must=must
         )
     return events, lines
 
