@@ -308,6 +308,7 @@ def test_demo_prints_the_table_and_writes_the_picture(
         (line,) = [row for row in printed.splitlines() if row.startswith(name + "  ")]
         assert f"{paper:.2f}" in line
     assert "Hold last strong" in printed
+    assert "tune warns: walking: 1516 of 1516 predicted rows are gone" in printed
     day = simulate("capture24", seed=0)
     (line,) = [row for row in printed.splitlines() if row.startswith("(the truth)")]
     changes = (np.diff(day.truth) != 0).sum()

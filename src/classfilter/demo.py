@@ -10,6 +10,8 @@ of Hold in particular depends on an assumption.
 from __future__ import annotations
 
 import sys
+import textwrap
+import warnings
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -171,7 +173,9 @@ def demonstrate(out: str = "demo.png", days: int = 25, report: str | None = None
         Where to write a report on the first days, with the tuned filter.
     """
     show_progress(0.0)
-    tuned = tune_on_other_days(lambda share: show_progress(TUNING_SHARE * share))
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        tuned = tune_on_other_days(lambda share: show_progress(TUNING_SHARE * share))
     rows = []
     for seed in range(days):
         day = simulate("capture24", seed=seed)
@@ -191,6 +195,8 @@ def demonstrate(out: str = "demo.png", days: int = 25, report: str | None = None
         "\nevent as found if it overlaps a true one of its class by half of their union or more."
         "\nThe days are set to resemble the paper's data: compare the rows, not the columns.\n"
     )
+    for warning in warned:
+        print(textwrap.fill(f"tune warns: {warning.message}", 88) + "\n")
     try:
         picture(*first).savefig(out, dpi=150)
     except ImportError:

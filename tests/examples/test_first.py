@@ -29,6 +29,7 @@ def test_the_tables_are_what_the_script_writes(
     assert np.abs(difference).max() <= 0.001 + 1e-12  # a last digit may be rounded differently
 
 
+@pytest.mark.filterwarnings("ignore:walking. .* predicted rows are gone")
 def test_the_pictures_are_drawn(tmp_path: Path) -> None:
     from matplotlib.image import imread
 

@@ -32,7 +32,7 @@ def test_the_script(capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     lines = capfd.readouterr().out.splitlines()
     assert lines == [
         "4320 rows of 4 streams",
-        "filtered: accuracy 87.5%; smoothed: 92.8%",
+        "filtered: accuracy 87.9%; smoothed: 92.9%",
         "live: 4320 rows ok",
-        "live: accuracy 87.5%",
+        "live: accuracy 87.9%",
     ]

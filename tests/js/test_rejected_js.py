@@ -249,8 +249,8 @@ def test_states_policies_channels_and_trackers() -> None:
 SETTINGS_FILES: list[tuple[Any, str]] = [
     ("classes = []", "config is not JSON"),
     ("", "config is not JSON"),
-    ('{"classes": ["a"], "filter": "sticky", "classes": []}', "key classes is there twice"),
-    ('{"a": [{"b:": 1}], "beta": {"a": 1, "\\u0061": 0}}', "key a is there twice"),
+    ('{"classes": ["a"], "filter": "sticky", "classes": []}', "key classes appears twice"),
+    ('{"a": [{"b:": 1}], "beta": {"a": 1, "\\u0061": 0}}', "key a appears twice"),
     ([], "config is []"),
     ({"classes": ["a", "b"], "filter": "sticky", "other": 1}, "unknown key other"),
     ({"classes": ["a", "b"], "filter": "ema"}, 'filter is "ema"'),

@@ -54,6 +54,7 @@ def raw(rec: cf.Rows) -> Floats:
         (0.3, 30, 4),
     ],
 )
+@pytest.mark.filterwarnings("ignore:.* predicted rows are gone")
 def test_near_the_best_by_labels_and_well_above_raw(r: float, dwell: float, K: int) -> None:
     recs = [video(seed, r, dwell, K) for seed in range(4)]
     fresh = [video(seed, r, dwell, K) for seed in range(10, 14)]
