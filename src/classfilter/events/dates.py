@@ -62,9 +62,13 @@ def date_text(x: float, zone: str | None) -> str:
     --------
     >>> date_text(1714550400.25, "Europe/Berlin"), date_text(0.0, None)
     ('2024-05-01T10:00:00.25+02:00', '1970-01-01T00:00:00')
+    >>> date_text(-1e-200, None)
+    '1970-01-01T00:00:00'
     """
     number = exact(x)
     whole = number.to_integral_value(ROUND_FLOOR)
+    if number - whole == 1:  # so little before a second that 28 digits do not tell
+        number = whole = whole + 1
     try:
         moment = (_EPOCH + timedelta(seconds=int(whole))).astimezone(check_zone(zone))
     except OverflowError:
