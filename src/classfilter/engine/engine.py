@@ -324,7 +324,7 @@ class Engine:
         estimates: Array,
         observations: tuple[Array, Floats],
     ) -> tuple[dict[str, Array], list[tuple[Any, Decided]], GroupedRows]:
-        """Run the stages after the filter over the groups; `seen` are predictions and weights.
+        """Run the stages after the filter; `observations` are predictions and weights.
 
         Return the columns of the table after each group, the final events, and the complete rows.
         """

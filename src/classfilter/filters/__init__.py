@@ -12,6 +12,7 @@ from .runner import StreamRows, StreamRunner, pack_state, unpack_state
 from .smoothing import (
     SmoothedGroup,
     Smoother,
+    can_smooth,
     check_lag,
     check_smoother,
     likelihoods,
@@ -42,6 +43,7 @@ __all__ = [
     "WindowState",
     "baselines",
     "check_lag",
+    "can_smooth",
     "check_smoother",
     "default_concentration",
     "exponential",

@@ -231,12 +231,17 @@ def _are_probabilities(rows: Floats) -> bool:
     return bool((rows >= 0).all() and (abs(rows.sum(axis=1) - 1) <= MAX_OFF).all())
 
 
+def can_smooth(filter: Any) -> bool:  # noqa: A002
+    """Whether rows can be smoothed by a filter of one head."""
+    return isinstance(filter, (DirichletFilter, StickyFilter))
+
+
 def check_smoother(filter: Any) -> Smoother:  # noqa: A002
     """Return the filter if it can smooth."""
     if isinstance(filter, MultiLabelFilter):
         for one in filter.filters:
             check_smoother(one)
-    elif not isinstance(filter, (DirichletFilter, StickyFilter)):
+    elif not can_smooth(filter):
         raise TypeError(
             f"filter is a {type(filter).__name__}, which cannot smooth; "
             "give a DirichletFilter or a StickyFilter"

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..errors import ArgumentError
-from ..filters import EmaFilter, HoldFilter, MeanFilter, RawFilter
+from ..filters import can_smooth
 from ..inputs import LARGEST_SECONDS, Rows
 from ..metrics import count_switches
 from ..pipeline import Pipeline
@@ -30,10 +30,6 @@ their rows rightly, and none comes in runs; falls of 2 or 3 rows do in 8 of 8. A
 on extrasensory and geolife, of 5 named classes 4 had lost most of their true rows, too."""
 SECONDS_STEP = (1e-5, 1e6)
 """The median step lies between these, where times are seconds."""
-
-
-RULES = (RawFilter, HoldFilter, MeanFilter, EmaFilter)
-"""Filters that cannot smooth; a `VoteFilter` is a `MeanFilter`."""
 
 
 class DelayOfChange(NamedTuple):
@@ -175,7 +171,8 @@ def measure_changes(
         after, hours, rows = after + changes, hours + spent, rows + int(begun.sum())
         classes.append(filtered)
         rows_seen = rec.observed()
-        source = np.array([codes[name] for name in rec.source_names[rows_seen].tolist()], np.intp)
+        number = np.array([codes[name] for name in rec.sources], np.intp)
+        source = number[rec.source[rows_seen]]
         decided.append(Decided(source, last[rows_seen], filtered[rows_seen]))
     nan = float("nan")
     effect = Effect(before, after, 3600 * hours, rows, nan, nan, True)
@@ -241,7 +238,7 @@ class Effects:
         """Run a pipeline over the recordings; without what smooths, nothing says how late it is."""
         effect, filtered = measure_changes(pipe, self._recordings, self._raw)
         effect = effect._replace(in_seconds=self.in_seconds)
-        if isinstance(pipe.smoothing.filter, RULES):
+        if not can_smooth(pipe.smoothing.filter):
             return effect
         changes = [
             changes_of(rec, np.where(last < 0, -1, pipe.smooth(rec).argmax(axis=1)))
