@@ -52,18 +52,18 @@ class DelayOfChange(NamedTuple):
 
 
 class LostClass(NamedTuple):
-    """A class that most rows are predicted to be of, and are not by the pipeline.
+    """A class that sources predict and that the pipeline mostly overrules.
 
     Attributes
     ----------
     name : str
         The class.
     predicted, gone : int
-        The rows that any source predicts to be of it, and those of them that are not by the
-        pipeline.
+        How many rows a source predicts to be of this class, and in how many of these the pipeline
+        decides otherwise.
     in_runs : bool
-        Whether these come one after the other more often than single errors do: then they may be
-        true. Of several sources, whether one confirms the other.
+        Whether overruled rows follow each other more often than independent errors would, so that
+        they may be right. With several sources, whether one source confirms another.
     """
 
     name: str

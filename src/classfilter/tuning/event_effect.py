@@ -93,9 +93,9 @@ class EventEffect(NamedTuple):
 
 
 class Delays(NamedTuple):
-    """The median time from the end of an event, and the rows, to the row that confirms it.
+    """Medians over live events: how long after its end an event is confirmed, in time and in rows.
 
-    And the time from its start until that is final.
+    `start` is how long after its start the start is final.
     """
 
     end: float
